@@ -13,8 +13,8 @@
  *         poll(elect_client_fd(client), for at most as long as there is no work);
  *     }
  *
- * A positive answer means that this member leads until `deadline`. Such an answer is a promise: no
- * other member leads before the deadline, even if the daemon dies. If a later call fails, the
+ * A positive answer means that this member leads until `deadline`. A positive answer is a promise:
+ * no other member leads before the deadline, even if the daemon dies. If a later call fails, the
  * previous answer therefore remains unchanged and valid. If an answer reports that the member does
  * not lead, or no longer leads, stop immediately. The deadline is a time of CLOCK_BOOTTIME in
  * microseconds, as this process reads that clock. The daemon counts the time from before the
@@ -28,8 +28,8 @@
  * A promise remains in force after a later negative answer: no other member leads until every
  * deadline that the daemon gave to a client has passed, or that client has reported that its work
  * has stopped. The token belongs to the office, not to the program, so a program that restarts
- * during an office gets the same token. Such a program must first wait until everything that its
- * previous instance promised to others has expired.
+ * during an office gets the same token. A restarted program must first wait until everything that
+ * its previous instance promised to others has expired.
  *
  * A promise has a cost: after a crash or a hand-over, the successor waits until the latest
  * deadline, which is never more than one lease after the latest question. A program can ask for

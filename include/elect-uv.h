@@ -102,7 +102,8 @@ struct elect_testament {
     struct elect_testament_packet packet[ELECT_MAX];
 };
 
-/* Events of a peer. Each has a name, and a text that follows the name of the peer in the log. */
+/* Events of a peer. Each event has a name, and a text that follows the name of the peer in the
+ * log. */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
@@ -235,7 +236,7 @@ const char *elect_uv_rejection(enum elect_rejection reason);
 struct elect_peer_info {
     uint16_t id;
     uint8_t links;
-    bool session;   /* this member and the peer have a session in their present lives */
+    bool session;   /* this member has a session with the peer */
     bool same;      /* the peer has the same configuration as this member */
     bool same_keys; /* the peer accepts all keys that this member accepts */
     uint8_t lacks;  /* if not `same_keys`: the id of a key that the peer does not accept */
@@ -297,7 +298,8 @@ bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t 
 bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, char *why,
                              size_t room);
 /* Stores in `ids` the members that are down and are not known to accept the key, and returns their
- * number. Such a member cannot rejoin once this member accepts only that key. */
+ * number. A member that does not accept the key cannot rejoin once this member accepts only that
+ * key. */
 unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16_t *ids,
                                 unsigned room);
 /* Stores the ids of the keys that this member accepts, beginning with the key in use. Returns their

@@ -115,7 +115,8 @@ enum elect_announce {
 }; /* the processes to which the winner of a bully election announces itself */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
-enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY }; /* which voters confirm a leader */
+/* Whether a majority of the voters must confirm a leader. */
+enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
 
 /* The events that can happen to a process: events from the host, messages, and timers. */
 #define ELECT_EVENTS(X)                                                                            \
@@ -354,7 +355,7 @@ enum elect_refusal {
  * of the new voters and a majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* term of the leader that changed it; 0: it comes from the configuration */
+    elect_term stamp; /* term of the leader that made the membership; 0: from the configuration */
     elect_set members, voters; /* the processes that may lead; the processes that vote */
     elect_set before; /* the previous voters; equal to `voters` once the change is confirmed */
     uint32_t version;
@@ -464,11 +465,11 @@ struct elect_hop {
  *
  * No counter overflows in practice. Terms count to 2^48. A process that is new or has lost its
  * state accepts any term up to 2^47, because it cannot check what the others report. One message
- * from a faulty member can therefore raise the terms of such a process so far that the others
- * reject them; the process must then be readmitted. `pause` counts pauses and resumptions up to
- * 2^32 - 1. This number is odd, so elections would then remain paused. The number of a ring round,
- * and the count of a leader's rounds since its start (mandate.leader.rounds), wrap at 2^32, which
- * takes 27 years at five rounds a second.
+ * from a faulty member can therefore raise the terms of such a process so much that the others
+ * reject these terms; the process must then be readmitted. `pause` counts pauses and resumptions up
+ * to 2^32 - 1. The maximum is odd, so elections remain paused once `pause` has reached it. The
+ * number of a ring round, and the count of a leader's rounds since its start
+ * (mandate.leader.rounds), wrap at 2^32, which takes 27 years at five rounds a second.
  */
 struct elect_saved {
     elect_term promised;          /* the largest term that this process has granted */
@@ -482,7 +483,7 @@ struct elect_saved {
     uint32_t pause;          /* odd while elections are paused; the largest count is the latest */
 };
 
-/* The times of the mandate. They are in one array, so that elect_shift() can move all of them. */
+/* The times of the mandate, which are in one array so that elect_shift() can move all of them. */
 enum elect_time_name {
     ELECT_EXPIRES,     /* voter: the end of the latest grant */
     ELECT_GUARD,       /* voter: the end of the guard after a start */
@@ -510,8 +511,8 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* The reasons for which a process hands over its office. Such a process no longer leads, but it
- * renews its office until its work has stopped. */
+/* The reasons for which a process hands over its office. A process that hands over no longer leads,
+ * but it renews its office until its work has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
@@ -567,10 +568,10 @@ struct elect_presence {
     elect_time heard_me[ELECT_MAX]; /* by process: when it last showed that it hears this one */
     uint8_t penalty[ELECT_MAX];     /* by process: the penalties that it reports for itself */
     uint8_t penalties; /* this process's penalties; a member with fewer penalties is fitter */
-    uint8_t follows;   /* the leader that it follows, known from a REQUEST or a FOLLOWING */
+    uint8_t follows;   /* the leader of this process, known from a REQUEST or a FOLLOWING */
     uint8_t heir;      /* the next leader, named by the present one */
-    bool told;         /* it knows its leader only from a FOLLOWING, not from a REQUEST */
-    bool restless;     /* it has looked for a leader for long enough, and wants an election */
+    bool told;         /* the leader is known only from a FOLLOWING, not from a REQUEST */
+    bool restless;     /* the process wants an election as soon as it may hold one */
     uint8_t unused[3];
 };
 
@@ -658,8 +659,8 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 /*
  * Requires a mandate: a majority must confirm a leader for one `lease` at a time, and the leader
  * renews the lease every `renewal`. `drift` is the largest error of the rate of a clock, in
- * millionths, and `grain` is the resolution of the clocks. Set roles, `max_lease`, `preempt` and
- * `decay` before this call, if at all.
+ * millionths, and `grain` is the resolution of the clocks. If you set roles, `max_lease`, `preempt`
+ * or `decay`, set them before this call.
  *
  * If `max_lease` is 0, this call sets it to twice `lease`. Do not reduce `max_lease` while a lease
  * of the old length may be in force: a member that has lost its state waits only for `max_lease`.

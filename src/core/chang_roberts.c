@@ -12,7 +12,7 @@
  *
  * Beyond the paper, each with its scenario in test/scenario/chang-roberts:
  *  1. A number of a round that is over or decided is dropped.                  second-election
- *  2. No process passes a number on twice, or a dead one's number would circle. highest-dies
+ *  2. No number is passed on twice, or that of a dead process would circle.    highest-dies
  *  3. Without ELECTED within T_ring a new round begins: the highest may die.   highest-dies
  *  4. A process that was left out and is higher than the leader begins again.  left-out
  *  5. If two processes are elected in a round, the higher one counts.          joins-late

@@ -89,7 +89,7 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
 }
 
 /* Replaces the voters by their difference from the members, and the previous voters by their
- * difference from the voters. These differences are usually empty, and an empty set takes no
+ * difference from the voters. The differences are usually empty, and an empty set takes no
  * bytes. */
 static void tell_apart(struct elect_membership *m)
 {

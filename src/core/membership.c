@@ -50,7 +50,7 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
         return true;
     if (alike(its, mine))
         return false;
-    return earlier(its, mine) || its->stamp == 0; /* stamp 0: it comes from another configuration */
+    return earlier(its, mine) || its->stamp == 0; /* 0: the membership of another configuration */
 }
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
@@ -64,7 +64,7 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
 }
 
 /* Returns the longest time, by the clock of this process, for which a lease may be in force at any
- * voter. The clock of that voter may be slow. */
+ * voter. The result allows for a voter whose clock is slow. */
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;

@@ -17,11 +17,11 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
 };
 
 /*
- * These are limits for the counters in messages. A round, a term or a pause that is ahead by more
- * than MAX_LEAP comes from a faulty process. Without this limit, one message could raise a counter
- * to its maximum, after which no election would be possible. A process that is new or has lost its
- * state cannot tell how far the others have counted, so it accepts up to half of the counter's
- * range.
+ * MAX_LEAP, MAX_ROUNDS and MAX_TERMS limit the counters in messages. A round, a term or a pause
+ * that is ahead by more than MAX_LEAP comes from a faulty process. Without this limit, one message
+ * could raise a counter to its maximum, after which no election would be possible. A process that
+ * is new or has lost its state cannot tell how far the others have counted, so it accepts up to
+ * half of the counter's range.
  */
 #define MAX_LEAP   (1u << 28)
 #define MAX_ROUNDS (UINT32_MAX / 2) /* for rounds and pauses */

@@ -220,9 +220,9 @@ static set answered(const struct process *p)
     return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
-/* Returns how long it takes until a majority of q voters may grant. This is the q-th smallest wait
- * that voters have reported, or the largest if fewer than q voters have answered. The majority must
- * include the candidate's own voter. */
+/* Returns how long it takes until a majority of q voters may grant. The result is the q-th smallest
+ * wait that voters have reported, or the largest if fewer than q voters have answered. The majority
+ * must include the candidate's own voter. */
 static elect_time majority_waits(const struct process *p)
 {
     const uint32_t *wait = candidate(p)->wait;

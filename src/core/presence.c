@@ -346,7 +346,7 @@ void elect__look_on_time(struct process *p)
     }
 }
 
-/* Returns true if this follower is fitter than its leader. Such a follower may claim the office
+/* Returns true if this follower is fitter than its leader. A fitter follower may claim the office
  * when it has seen a majority for preempt_after. */
 static bool would_take_place(struct process *p)
 {

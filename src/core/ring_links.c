@@ -1,6 +1,6 @@
 /*
- * The ring links implement the verb `forward`. They acknowledge every hop, keep messages in order,
- * skip successors that do not answer, and separate the rounds.
+ * The ring links implement the verb `forward`. The links acknowledge every hop, keep messages in
+ * order, skip successors that do not answer, and separate the rounds.
  *
  * Invariants:
  *  1. One message at a time is in flight to the successor; the other messages wait in queue[], in
@@ -12,12 +12,13 @@
  *  3. A successor that did not acknowledge within T is `silent`: messages skip that process until a
  *     message from it arrives or the next round begins. If all other processes are silent, the
  *     process is its own successor.
- *  4. The state of the links belongs to the present round of the node. This round is persisted, so
- *     that no process takes part in a round twice. A message of a higher round opens that round; a
- *     message of a lower round is dropped. If the present round is decided, the acknowledgement
- *     says so, and a process that missed the outcome while it was down begins again in a later
- *     round. If the present round is not decided, its election will reach the sender. If the sender
- *     began a later round instead, elections could chase each other round the ring forever.
+ *  4. The state of the links belongs to the present round of the node. The round of the node is
+ *     persisted, so that no process takes part in a round twice. A message of a higher round opens
+ *     that round; a message of a lower round is dropped. If the present round is decided, the
+ *     acknowledgement says so, and a process that missed the outcome while it was down begins again
+ *     in a later round. If the present round is not decided, its election will reach the sender. If
+ *     the sender began a later round instead, elections could chase each other round the ring
+ *     forever.
  *  5. If no message is lost and no process fails (config->reliable), messages go to the successor
  *     without a queue or an acknowledgement.
  */

@@ -1,7 +1,7 @@
 /*
- * Declares the vocabulary of the algorithm files. Its nouns are processes and sets of processes;
- * its verbs are effects. Every branch ends in because(), which names the rule that the branch
- * obeys, even if the branch does nothing.
+ * Declares the vocabulary of the algorithm files. The nouns of the vocabulary are processes and
+ * sets of processes; the verbs are effects. Every branch ends in because(), which names the rule
+ * that the branch obeys, even if the branch does nothing.
  *
  * src/sim/lab.h implements the same words for millions of processes.
  */
@@ -104,7 +104,7 @@ void lead(struct process *p) PREFIXED(lead);
 /* Sets the rule of the step. If a step calls this more than once, the last call counts. */
 void because(struct process *p, enum rule why) PREFIXED(because);
 
-/* Verbs of the rings, in ring_links.c. */
+/* Verbs for rings only, which ring_links.c implements. */
 
 /* Forgets the previous election and enters the next round. */
 void new_round(struct process *p) PREFIXED(new_round);

@@ -191,7 +191,7 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* Returns true if this process answers the candidate. It does so if it is a voter in the
+/* Returns true if this process answers the candidate. A process answers if it is a voter in the
  * candidate's membership, or if that membership is wrong, because any process may report a wrong
  * membership. */
 static bool votes(const struct process *p, number c, const message *m)

@@ -73,7 +73,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     return false;
 }
 
-/* Returns true if any claim so far has broken the property. */
+/* Returns true if a claim has ever broken the property. */
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {

@@ -25,7 +25,7 @@
  *     clock ID MILLIONTHS [at TIME]    the clock of the process runs fast or, if negative, slow
  *     disk ID TICKS [at TIME]          each later write of the process takes TICKS
  *     tick ID TICKS [at TIME]          the clock of the process jumps forward by TICKS
- *     due ID WHAT                      one of the process's times comes, whatever its clock shows:
+ *     due ID WHAT                      one of the process's times comes, regardless of its clock:
  *                                      lease (of its grant), guard, office, renewal, patience,
  *                                      retry, look, election, claim, decay or change
  *     resign ID [at TIME]              the process hands its office over to its heir

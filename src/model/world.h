@@ -1,6 +1,6 @@
 /*
- * A world is a simulated cluster as a value. It holds nodes, messages in flight, timers, clocks,
- * disks and cuts; the moves below change them. The caller picks the moves: in order of time
+ * A world is a simulated cluster as a value. A world holds nodes, messages in flight, timers,
+ * clocks, disks and cuts; the moves below change them. The caller picks the moves: in order of time
  * (world_next), from a scenario, by dice, or one by one in a test.
  *
  * At equal times faults come first, then messages in the order in which they were sent, then timers
@@ -54,7 +54,7 @@ struct flight {
     X(RATE, "clock")      /* millionths by which the clock runs fast or, if negative, slow */      \
     X(DISK, "disk")       /* ticks that each later write of the process takes */                   \
     X(TICK, "tick")       /* ticks by which the clock of the process jumps forward */              \
-    X(DUE, "due")         /* the elect_time_name that comes due, whatever the clock shows */       \
+    X(DUE, "due")         /* the elect_time_name that comes due, regardless of the clock */        \
     X(HEARS, "hears")     /* the counter of a term of which the process hears */                   \
     /* These faults need a mandate. */                                                             \
     X(WIN, "wins")            /* the process is nominated, even if a higher one is up */           \
@@ -132,7 +132,7 @@ struct world {
     uint64_t stalled_until[ELECT_MAX]; /* by process: no message reaches it before this time */
     elect_set cut[ELECT_MAX]; /* by sender: the processes that do not receive its messages */
     struct claims claims[ELECT_MAX];
-    elect_term latest;               /* the largest token of all offices so far */
+    elect_term latest;               /* the largest token of any office until now */
     elect_term testament[ELECT_MAX]; /* by process: the term of its guardian's testament */
     unsigned broken;                 /* all violations that claims_note has reported */
     /* True after a message was lost, a process crashed or a move was made by hand: agreement is
@@ -209,7 +209,7 @@ void world_schedule(struct world *w, const struct fault *fault);
 uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
 
 bool world_up(const struct world *w, uint8_t rank);
-elect_time world_clock(const struct world *w, uint8_t rank); /* what its clock shows */
+elect_time world_clock(const struct world *w, uint8_t rank); /* the time on its clock */
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
 /* Returns true while the mandate of the process forbids any other process to lead. */
