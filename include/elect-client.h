@@ -17,7 +17,7 @@
  * no other member leads before the deadline, even if the daemon dies. If a later call fails, the
  * previous answer therefore remains unchanged and valid. If an answer reports that the member does
  * not lead, or no longer leads, stop immediately. The deadline is a time of CLOCK_BOOTTIME in
- * microseconds, as this process reads that clock. The daemon counts the time from before the
+ * microseconds, as this process reads that clock. The deadline is computed from a time before the
  * question was sent, so a late reply can only leave less time.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of

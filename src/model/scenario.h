@@ -48,7 +48,7 @@
  *                                      clone change places
  *     wait TIME                        time passes until TIME, but no message or timer is handled
  *     alarm ID                         the process receives ALARM
- *     stopped ID                       the work of the process stops after the end of its office
+ *     stopped ID                       the work of an ended or resigned office has stopped
  *     hears ID N                       the process hears of a term with the counter N
  *     assent ID                        voters answer AYE until the process has a majority
  *     refuse ID stale|closed N         the process's own voter refuses, because it has promised a
