@@ -1,11 +1,11 @@
 /*
- * The addresses of the peers. The address of a dynamic peer is the one that its packets come from.
- * The peer may move while it runs, but an attacker that replays its packets from elsewhere must not
- * be able to change its address.
+ * Tracks the addresses of the peers. A dynamic peer has the address from which its packets come. A
+ * dynamic peer may move while it runs, but an attacker that replays its packets from elsewhere must
+ * not be able to change its address.
  */
 #include "member.h"
 
-#define MOVED_PACKETS 5 /* from a new address, until a dynamic peer counts as moved */
+#define MOVED_PACKETS 5 /* a dynamic peer has moved after so many packets */
 
 unsigned member_peer_with(const struct elect_member *m, uint16_t id)
 {
@@ -30,10 +30,10 @@ static void move(struct elect_member *m, unsigned peer, unsigned link,
     member_deposit_anew(m);
 }
 
-/* A dynamic peer counts as moved when the newest packets came from one other address, MOVED_PACKETS
- * or more in a row and for at least the suspicion time, and none came from the known address. An
- * attacker that only relays packets from another address, however fast, cannot move a peer that is
- * still heard at its own address. */
+/* A dynamic peer counts as moved when at least MOVED_PACKETS of its newest packets came in a row
+ * from one new address, for at least the suspicion time, and none came from the known address. An
+ * attacker that relays the peer's packets from another address cannot move the peer while packets
+ * still arrive from the known address, even if the attacker's copies arrive first. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from)
 {

@@ -17,9 +17,9 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
 
-/* Counts a stall if the alarm is late by more than its patience. alarm_set() calls this function,
- * too, because after a stall, packets that arrived meanwhile may be handled before the alarm rings,
- * and may set the alarm again. */
+/* Counts a stall if the alarm is late by more than its patience. alarm_set() also calls this
+ * function, because after a stall the loop may handle waiting packets, and set the alarm again,
+ * before the alarm rings. */
 static void note_stall(struct alarm *c, elect_time now)
 {
     elect_time late = now - c->due;
@@ -30,8 +30,8 @@ static void note_stall(struct alarm *c, elect_time now)
     c->stalls.last = now;
 }
 
-/* Setting a timerfd clears its expirations, so it need not be read. ring() usually sets it again;
- * otherwise it is disarmed here. */
+/* The timerfd need not be read, because setting it clears its expirations. ring() usually sets the
+ * alarm again; if it does not, this function disarms the timerfd. */
 static void rings(uv_poll_t *poll, int status, int events)
 {
     static const struct itimerspec never;
@@ -43,7 +43,7 @@ static void rings(uv_poll_t *poll, int status, int events)
     }
     elect_time now = elect_uv_now();
     if (c->set == ELECT_UNSET || c->set > now)
-        return; /* another callback in this turn of the loop has set it again */
+        return; /* another callback in this turn of the loop has set the alarm again */
     note_stall(c, now);
     c->set = ELECT_UNSET;
     c->ring(c->context);
@@ -63,8 +63,8 @@ int alarm_open(struct alarm *c, uv_loop_t *loop)
     return error == 0 ? -uv_poll_start(&c->poll, UV_READABLE, rings) : -error;
 }
 
-/* Sets the alarm. A time in the past rings immediately. Setting the same time again costs no system
- * call. */
+/* Sets the alarm. If the time is in the past, the alarm rings immediately. Setting the same time
+ * again costs no system call. */
 void alarm_set(struct alarm *c, elect_time when)
 {
     elect_time at = when > 0 ? when : 1;

@@ -10,8 +10,8 @@ struct alarm {
     bool open;
     int fd;
     elect_time set;      /* when it rings; ELECT_UNSET: it is not set */
-    elect_time due;      /* `set`, or the moment at which it was set if that was later */
-    elect_time patience; /* a ring that is later than this counts as a stall; 0: none does */
+    elect_time due;      /* `set`, or the moment of alarm_set() if that was later */
+    elect_time patience; /* the alarm counts a stall if it rings later than this; 0: never */
     struct elect_stalls stalls;
     void (*ring)(void *context);
     void (*broken)(void *context, int error);

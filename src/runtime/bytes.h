@@ -10,7 +10,7 @@
 struct bytes {
     uint8_t *at;
     const uint8_t *end;
-    bool fine; /* false as soon as there is no room, and then for good */
+    bool fine; /* becomes false when the buffer is too small, and stays false */
 };
 
 static inline bool bytes_room(struct bytes *b, size_t length)

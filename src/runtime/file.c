@@ -33,7 +33,7 @@ static int read_all(void *context, void *bytes, size_t length, uint64_t offset)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got < 0 ? errno : EIO; /* the file has become shorter */
+            return got < 0 ? errno : EIO; /* the file was truncated */
         at += got;
         offset += (uint64_t)got;
         length -= (size_t)got;
@@ -57,8 +57,8 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
     return 0;
 }
 
-/* A failed fdatasync is never retried, because it may have dropped pages, which a second call would
- * not write. */
+/* A failed fdatasync is never retried, because the kernel may have dropped the unwritten pages, and
+ * a second call would then succeed without writing them. */
 static int sync_all(void *context)
 {
     struct file *f = context;
@@ -109,7 +109,7 @@ static bool lock(int fd)
 
 static enum file_error why_not(int error)
 {
-    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* not a file of ours */
+    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* not a state file */
     return error == ENOENT ? FILE_MISSING : other ? FILE_NOT_MINE : FILE_IO;
 }
 
@@ -164,7 +164,7 @@ static int open_folder(const char *path, const char **name)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Writes every byte of the file, so that no later write can find the disk full. */
+/* Writes every byte of the file, so that no later write can fail because the disk is full. */
 static int fill(struct file *f, struct store *s, struct state *state)
 {
     static const uint8_t zeros[STORE_STRIDE];
@@ -177,8 +177,8 @@ static int fill(struct file *f, struct store *s, struct state *state)
     return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
 }
 
-/* Fills a file without a name, or one with the name `hidden`, then links it as `name`. Unlike a
- * rename, a link never replaces another file. */
+/* Fills an unnamed file, or a file named `hidden`, and then links it as `name`. Unlike a rename, a
+ * link never replaces another file. */
 static int make(int folder, const char *hidden, const char *name, struct store *s,
                 struct state *state)
 {
@@ -197,8 +197,9 @@ static int make(int folder, const char *hidden, const char *name, struct store *
     return error;
 }
 
-/* Used on systems without O_TMPFILE or /proc. The hidden name is random, because another process
- * may create a state file at the same time. A crash leaves the hidden file in the folder. */
+/* Creates the file under a hidden name, for systems without O_TMPFILE or /proc. The hidden name is
+ * random, because another process may create a state file at the same time. A crash leaves the
+ * hidden file in the folder. */
 static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
 {
     char hidden[32];

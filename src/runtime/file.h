@@ -1,4 +1,4 @@
-/* The state file on a real disk. It is created once, completely or not at all, and is locked while
+/* The state file on a real disk. The file is created completely or not at all, and is locked while
  * it is open. */
 #ifndef ELECT_RUNTIME_FILE_H
 #define ELECT_RUNTIME_FILE_H
@@ -28,7 +28,7 @@ enum file_error {
 struct file {
     int fd;
     int error;                  /* the errno after FILE_IO */
-    uint32_t syncs[FILE_SYNCS]; /* how many fdatasync took less than 2^i us, and 2^(i-1) or more */
+    uint32_t syncs[FILE_SYNCS]; /* fdatasync calls that took from 2^(i-1) to 2^i us */
 };
 
 /* Returns the number of fdatasync calls. */

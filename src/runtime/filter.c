@@ -1,4 +1,4 @@
-/* The socket filter as a classic BPF program. */
+/* Builds the socket filter, which is a classic BPF program. */
 #include "filter.h"
 
 #include "session.h"
@@ -48,7 +48,8 @@ static void accept_from(struct program *p, const union elect_address *from)
     uint32_t word[4] = {from->four.sin_addr.s_addr};
     if (six)
         memcpy(word, &from->six.sin6_addr, sizeof word);
-    for (unsigned i = 0; i < words; i++) { /* skips 2 for each word left, and 3 */
+    /* A mismatch skips the two instructions of each remaining word and the three after the loop. */
+    for (unsigned i = 0; i < words; i++) {
         load(p, BPF_W, (uint32_t)SKF_NET_OFF + (six ? IPV6_SOURCE : IPV4_SOURCE) + 4 * i);
         expect(p, __builtin_bswap32(word[i]), (uint8_t)(2 * (words - 1 - i) + 3));
     }
@@ -57,7 +58,7 @@ static void accept_from(struct program *p, const union elect_address *from)
     finish(p, true);
 }
 
-/* Refuses a packet of this protocol unless it is a HELLO. */
+/* Refuses a packet if it belongs to this protocol and is not a HELLO. */
 static void refuse_others(struct program *p)
 {
     load(p, BPF_W, UDP_HEADER);

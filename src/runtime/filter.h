@@ -9,11 +9,11 @@
 
 #define FILTER_MAX_TAGS 1024
 
-/* The sources whose samples pass: none, the configured addresses, or all. */
+/* The sources from which samples are accepted: none, the configured addresses, or all. */
 enum filter_samples { FILTER_NONE, FILTER_CONFIGURED, FILTER_ANY };
 
 /* Replaces the previous filter. `from` holds the configured addresses, all of the family of the
- * socket. If it fails, returns false and sets errno. */
+ * socket. Returns true, or false with errno set. */
 bool filter_attach(int socket, const uint32_t *tags, unsigned count, enum filter_samples samples,
                    const union elect_address *from, unsigned addresses);
 void filter_detach(int socket);

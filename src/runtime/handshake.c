@@ -1,7 +1,7 @@
 /*
- * The handshake. HELLOs open sessions, keep the counters of both ends in step, and tell the peers
- * which keys are accepted here; REJECTs refuse a member that is rolled back or cloned. The rules
- * are those of session.h.
+ * Performs the handshake. HELLOs open sessions, keep the counters of both ends in step, and tell
+ * the peers which keys this member accepts; REJECTs refuse a member that is rolled back or cloned.
+ * The numbers of the rules are those of session.h.
  */
 #include "session_internal.h"
 
@@ -45,7 +45,7 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
 }
 
 /* Returns true if this HELLO must carry the highest counter. DATA out of step causes one such
- * HELLO; if it is lost, the next DATA out of step causes another one. */
+ * HELLO; if that HELLO is lost, the next DATA out of step causes another one. */
 static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
     bool says = n->out_of_step && is_with(n, echo);
@@ -101,8 +101,8 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
     return session_packet(s, &head, p->hello[slot].send, content, sizeof content, out);
 }
 
-/* Returns true if no HELLO is needed. This depends on the key in use: a peer that is heard under
- * another key may have no session under this one. */
+/* Returns true if the peer needs no HELLO. Only the session of the key in use counts, because a
+ * peer that is heard under another key may have no session under the key in use. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
@@ -135,7 +135,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
 
 /* ---- opening a session ---- */
 
-/* Returns the highest protocol that both ends speak; 0 if there is none. */
+/* Returns the highest protocol that both ends support; 0 if there is none. */
 static uint8_t common_protocol(const struct sessions *s, const struct hello *h)
 {
     uint8_t highest = s->highest < h->highest ? s->highest : h->highest;
@@ -175,7 +175,7 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
     bool anew = ELECT_ERA(h->incarnation) > ELECT_ERA(p->known.incarnation);
     struct session_life *life = lost ? &p->lost : &p->now;
     if (!is_same_life(p, h))
-        sodium_memzero(life, sizeof *life); /* under every key that its previous life used */
+        sodium_memzero(life, sizeof *life); /* ends all sessions of the previous life */
     derive(s, p, slot, h, &life->with[slot]);
     p->patience = 0;
     if (lost) {
@@ -188,9 +188,9 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
         p->known.sequence = h->sequence;
 }
 
-/* Rule 5 (a): which of two processes with the same member number is the earlier one? Two lives with
- * the same incarnation started from the same state. If the known one still runs, the other one is
- * its clone; otherwise the state went back by one start. */
+/* Rule 5 (a): returns true if the HELLO must be refused. Two lives with the same incarnation
+ * started from the same state. If the known life is still heard, the other one is its clone;
+ * otherwise the peer's state went back by one start. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
                        const struct hello *h, uint64_t now, enum session_refusal *why)
 {
@@ -201,7 +201,7 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
                                                                         : SESSION_ROLLBACK;
     if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
         return true;
-    *why = SESSION_ROLLBACK; /* within an era; a new era has a new state, which is not compared */
+    *why = SESSION_ROLLBACK; /* a new era has a new state: its sequence is not compared */
     if (!lost && !same &&
         (h->incarnation < p->known.incarnation ||
          (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
@@ -212,7 +212,7 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
 }
 
 /* Rules 5 (b) and 9: returns true if the HELLO is older than the session that exists. Lives without
- * a state have no incarnation: the later start is the later life. */
+ * a state have no incarnation, so this function compares the times of their starts. */
 static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
 {
     bool lost = (h->flags & HELLO_LOST) != 0;
@@ -223,8 +223,8 @@ static bool is_late(const struct session_peer *p, unsigned slot, const struct he
 
 /* ---- receiving HELLO and REJECT ---- */
 
-/* Limits how often HELLOs that may be recordings are answered; a peer with a newer incarnation is
- * answered more often. */
+/* Limits how often this member answers HELLOs that may be recordings. It answers HELLOs with a
+ * newer incarnation more often. */
 static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t now)
 {
     static const uint32_t interval[] = {SECOND, SECOND / 2, SECOND / 10};
@@ -244,7 +244,7 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     struct session_event *e = in->event;
     uint64_t now = in->now;
     if (p->rejected != 0 && now - p->rejected < SECOND)
-        return; /* the packet may be a repeated one, so the host is not told either */
+        return; /* an attacker may repeat the packet, so the host gets no news either */
     p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
@@ -268,7 +268,8 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->plainly = true; /* the nonces are known: the next HELLO echoes one, which saves a packet */
 }
 
-/* Rule 12. Honest ends never differ this much, so a repeated HELLO changes nothing here. */
+/* Rule 12: corrects a counter that disagrees with the other end after a forged packet. Honest ends
+ * never differ by more than SESSION_LEAP, so an old HELLO that is repeated changes nothing. */
 static void keep_in_step(uint64_t *mine, uint64_t taken)
 {
     if (taken > *mine || *mine - taken > SESSION_LEAP)
@@ -283,8 +284,8 @@ static void keep_counters_in_step(struct session_peer *p, struct session *n, con
         keep_in_step(&n->sent, h->top);
 }
 
-/* Handles a HELLO that echoes a nonce of this life, and so was not recorded earlier (rules 4 and
- * 5). */
+/* Handles a HELLO that echoes a nonce of this life. Such a HELLO cannot have been recorded before
+ * this life began (rules 4 and 5). */
 static void take_live_hello(struct sessions *s, const struct incoming *in, const struct hello *h)
 {
     struct session_peer *p = in->peer;

@@ -1,5 +1,5 @@
-/* A HELLO as bytes. With it, members tell each other who they are, in which life, and which keys
- * they accept. session.h contains the rules, docs/formats.md the layout. */
+/* The encoding of a HELLO. With HELLOs, members tell each other their number, their life and the
+ * keys that they accept. session.h contains the rules, and docs/formats.md the layout. */
 #ifndef ELECT_RUNTIME_HELLO_H
 #define ELECT_RUNTIME_HELLO_H
 
@@ -13,9 +13,9 @@
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
     uint32_t incarnation, rekey, digest, keys[SESSION_KEYS];
-    uint64_t sequence; /* of its state at its start: an old state may catch up later */
+    uint64_t sequence; /* of the sender's state at its start: an old state may catch up later */
     uint64_t number;   /* the number of this HELLO, which is the counter of the packet */
-    uint64_t taken;    /* the highest number of a HELLO that it has accepted from the receiver */
+    uint64_t taken;    /* the highest number of a HELLO accepted from the receiver */
     uint64_t top;      /* the highest counter of the receiver's DATA, if `says_top`: rule 12 */
     bool says_top;
     uint8_t lowest, highest, flags;

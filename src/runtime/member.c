@@ -1,5 +1,5 @@
-/* The functions with which the host controls a running member: to stop it, to give it inputs and
- * notes, and to change its configuration. start.c starts a member; turn.c performs its steps. */
+/* The functions with which the host stops a running member, gives it inputs and notes, and changes
+ * its configuration. start.c starts a member; turn.c performs its steps. */
 #include "member.h"
 
 #include <sodium.h>

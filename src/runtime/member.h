@@ -14,7 +14,7 @@
 
 #define SELF_ROOM        512                 /* messages in a turn from the member to itself */
 #define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes in a turn to one peer */
-#define MEMBER_NOTE_MARK 0 /* in place of the mark of a group: a note from host to host */
+#define MEMBER_NOTE_MARK 0 /* the mark of a record that is a note from host to host */
 
 struct group {
     uint32_t mark; /* identifies the group on the wire */
@@ -23,13 +23,13 @@ struct group {
     elect_time deadline[ELECT_TIMER_COUNT];
     bool announced;
     bool deposits;          /* a testament must be deposited before anything is sent */
-    bool done;              /* with options.lost: the group knows enough */
-    struct elect_news news; /* as announced last */
+    bool done;              /* with options.lost: the member has learnt enough about the group */
+    struct elect_news news; /* the news that was announced last */
 };
 
 /* Records that are sent to a peer at the end of this turn; a record for which there is no room is
- * lost. The bytes are kept elsewhere, because every turn checks whether all outboxes are empty, and
- * that check must not touch a page of memory for each outbox. */
+ * lost. The bytes are in out_bytes of the member, because every turn checks whether all outboxes
+ * are empty, and that check must not touch a page of memory for each outbox. */
 struct outbox {
     size_t used;
     uint8_t *bytes;
@@ -51,7 +51,7 @@ struct self_message {
 struct candidate {
     union elect_address address;
     elect_time since, heard; /* when its first and its last packet came */
-    unsigned packets;        /* in a row, each newer than all before; 0: no candidate */
+    unsigned packets;        /* packets in a row, each newer than all before it; 0: no candidate */
 };
 
 /* Packets of a peer that were rejected since its last authentic one. */
@@ -69,7 +69,7 @@ struct elect_member {
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
     struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
-    struct rejections rejected[SESSION_PEERS], stranger; /* stranger: it has the key */
+    struct rejections rejected[SESSION_PEERS], stranger; /* stranger: not a peer, but has the key */
     uint16_t stranger_id;
     struct {
         elect_time since; /* when the present second began */
@@ -78,7 +78,7 @@ struct elect_member {
     } samples;
     struct group group[STORE_GROUPS];
     unsigned groups;
-    struct sessions *sessions; /* in memory of its own, which is never swapped out or dumped */
+    struct sessions *sessions; /* in separate memory that is never swapped out or dumped */
     struct session_event event;
     struct outbox out[SESSION_PEERS], out_lost[SESSION_PEERS];
     uint8_t out_bytes[2 * SESSION_PEERS][OUTBOX_ROOM];
@@ -87,7 +87,7 @@ struct elect_member {
     unsigned selves;
     bool dirty;   /* the state has changed since the last write */
     bool turning; /* a turn is under way: another one must not begin */
-    bool over;    /* it has failed or was stopped */
+    bool over;    /* the member has failed or was stopped */
     uint64_t writes, testaments;
     struct file file;
     struct store store;
@@ -97,7 +97,7 @@ struct elect_member {
     unsigned handles;
 };
 
-/* Ends the member: from now on it sends nothing and leads no group. */
+/* Ends the member, which from then on sends nothing and leads no group. */
 void member_fail(struct elect_member *m, bool forbidden, const char *why);
 void member_broken(void *context, int error); /* callback of the sockets and the alarm */
 /* Returns a number that is equal for members with equal groups and configurations. */
@@ -109,10 +109,11 @@ struct elect_rule member_step(struct elect_member *m, unsigned group, const stru
 /* Queues the output of a step, which member_turn() performs. */
 void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now);
-/* Writes the state, deposits testaments, sends, announces, and delivers to the member itself, until
- * nothing is left to do. */
+/* Writes the state, deposits testaments, sends packets, announces news to the host, and delivers
+ * messages to the member itself, until nothing is left to do. */
 void member_turn(struct elect_member *m);
-/* Writes the state if it has changed. Returns false if that fails; then nothing may be sent. */
+/* Writes the state if it has changed. Returns false if the write fails; the member must then send
+ * nothing. */
 bool member_write(struct elect_member *m);
 
 /* ---- outbox.c ---- */
@@ -127,7 +128,7 @@ void member_flush(struct elect_member *m);
 
 void member_deposit_all(struct elect_member *m);
 /* Makes the next turn deposit new testaments for the terms that this life has requested. The old
- * testaments were sealed for a session, or sent to an address, that is gone. */
+ * testaments were sealed for a session that has ended, or for an address that has changed. */
 void member_deposit_anew(struct elect_member *m);
 /* Handles a session event that is a testament of the peer. Returns false if the testament is not
  * valid for the peer's present life. */
@@ -138,7 +139,8 @@ bool member_take_testament(struct elect_member *m, unsigned peer);
 /* Returns the index of the peer; m->peers if there is no such peer. */
 unsigned member_peer_with(const struct elect_member *m, uint16_t id);
 /* Returns true if the candidate was heard within the suspicion time. An attacker that repeats a
- * packet with a false source address makes the member send to that address only for that long. */
+ * packet with a false source address can make the member send to that address only for the
+ * suspicion time. */
 bool member_is_candidate_heard(const struct elect_member *m, const struct candidate *c);
 /* Updates the address of a dynamic peer after an event from this address. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
@@ -152,24 +154,25 @@ void member_rested(void *context);
 /* Makes the sockets accept packets of the present sessions and keys and, at a bounded rate, samples
  * of other packets. */
 void member_filter_sockets(struct elect_member *m);
-/* Does the same after a session or a key has changed, when new testaments are needed, too. */
+/* Updates the filters of the sockets after a session or a key has changed, and makes the next turn
+ * deposit new testaments. */
 void member_filter(struct elect_member *m);
 
 /* ---- reject.c ---- */
 
-/* Counts a packet that is not authentic. It compares only the source address and fixed bytes of the
- * head. */
+/* Counts a packet that is not authentic. This function compares only the source address and fixed
+ * bytes of the head. */
 void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
                    const uint8_t *bytes, size_t length);
 /* Notes that an authentic packet of the peer has arrived. */
 void member_accept(struct elect_member *m, unsigned peer);
 /* Returns which samples may pass the filter now. */
 enum filter_samples member_samples(const struct elect_member *m);
-/* Returns when the filter must be opened again; ELECT_UNSET if it is open. */
+/* Returns when the filter must accept all samples again; ELECT_UNSET if it accepts them now. */
 elect_time member_samples_due(const struct elect_member *m);
-/* Opens the filter again if that is due. */
+/* Makes the filter accept all samples again if that is due. */
 void member_sample(struct elect_member *m, elect_time now);
-/* Returns why packets of the peer are rejected, once enough of them were. */
+/* Returns why packets of the peer are rejected, once enough packets were rejected. */
 struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);
 
 /* ---- timers.c ---- */

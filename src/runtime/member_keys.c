@@ -1,6 +1,7 @@
 /*
- * Changes the keys of a running member. A step that would cut off a peer is refused: a key can be
- * used only when all live peers accept it, and removed only when no peer sends under it.
+ * Changes the keys of a running member. A step that would cut off a peer is refused: the member
+ * starts to use a key only when all live peers accept it, and removes a key only when no peer sends
+ * under it.
  */
 #include "member.h"
 
@@ -24,8 +25,8 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
     return true;
 }
 
-/* Returns true if a live peer does not accept the key (of_use), or if a peer still sends under it.
- * `whom` is then the number of that peer. */
+/* With `of_use`, returns true if a live peer does not accept the key; otherwise, returns true if a
+ * peer still sends under the key. `whom` is then the number of that peer. */
 static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
 {
     uint64_t now = (uint64_t)elect_uv_now();

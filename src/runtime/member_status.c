@@ -1,5 +1,5 @@
-/* Reports the state of a member to its host: who leads, which peers it has and when they were
- * heard, what it has sent and written. */
+/* Reports the state of a member to its host: the leader of each group, the peers and when they were
+ * heard, and how much the member has sent and written. */
 #include "member.h"
 
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group)
@@ -7,7 +7,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
     elect_time now = elect_uv_now();
-    /* Without a mandate, leadership is promised for one heartbeat. */
+    /* Without a mandate, a leader can promise its leadership only for one heartbeat. */
     elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
     bool leads = !m->over && elect_leads(&g->node, now);
     uint8_t follows = g->node.mandated                ? o->presence.follows
@@ -23,7 +23,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .term = leads ? o->leader.token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
     if (known && !leads && elect_term_owner(o->voter.granted) == news.leader)
-        news.term = o->voter.granted; /* unless it is a term of an earlier leader */
+        news.term = o->voter.granted; /* the granted term may also be one of an earlier leader */
     return news;
 }
 

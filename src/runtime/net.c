@@ -28,7 +28,7 @@ bool net_same(const union elect_address *a, const union elect_address *b)
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-/* Resumes polling, which libuv stops when the kernel reports an error of a packet that was sent. */
+/* Resumes polling. libuv stops polling when the kernel reports that a sent packet has failed. */
 static void look_again(struct net *n, unsigned link)
 {
     int error = 0;
@@ -39,7 +39,7 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
-/* Receives up to NET_AT_ONCE packets. If it receives fewer, no more are waiting. */
+/* Receives up to NET_AT_ONCE packets. If it receives fewer packets, no more are waiting. */
 static unsigned take_some(struct net *n, unsigned link)
 {
     uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
@@ -187,11 +187,11 @@ void net_flush(struct net *n)
     n->queued = 0;
 }
 
-/* The kernel limits the memory of filters (net.core.optmem_max), and an old filter counts until it
- * has been replaced. If a large cluster exceeds the limit, the old filter is removed first; if that
- * does not suffice, the new one accepts no samples. If even that fails, there is no filter, and a
- * flood can reach the member. Keeping the old filter would be worse, because it would drop the
- * packets of new sessions. */
+/* The kernel limits the memory of filters (net.core.optmem_max), and the old filter counts towards
+ * the limit until it is replaced. If a large cluster exceeds the limit, this function first removes
+ * the old filter; if that does not suffice, it attaches a filter that accepts no samples. If even
+ * this filter is refused, the socket has no filter, and a flood can reach the member. Keeping the
+ * old filter would be worse, because the old filter would drop the packets of new sessions. */
 static void replace_filter(int fd, const uint32_t *tags, unsigned count,
                            enum filter_samples samples, const union elect_address *from,
                            unsigned addresses)

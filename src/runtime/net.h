@@ -31,11 +31,11 @@ struct net {
     struct net_packet queue[NET_QUEUE];
 };
 
-/* Returns 0, or an errno; `which` is then the number of the link that failed, from 1. A link
- * without an address is bound to the wildcard address of the family of `other`. */
+/* Returns 0, or an errno; `which` is then the number of the link that failed, counted from 1. A
+ * link without an address is bound to the wildcard address of the family of `other`. */
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
              unsigned *which);
-/* Returns 0 or an errno. Owns the descriptors from now on, even if it fails. */
+/* Returns 0 or an errno. Takes over the descriptors, even if it fails. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 /* Queues a packet. net_flush() sends all queued packets, with one system call for each link. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
@@ -44,7 +44,8 @@ void net_flush(struct net *n);
 /* Accepts packets with these tags, and samples of other packets. */
 void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
                 const struct elect_peer *peer, unsigned peers);
-void net_close(struct net *n, uv_close_cb closed); /* the data of each handle is the context then */
+/* Calls `closed` with handles whose data is the context. */
+void net_close(struct net *n, uv_close_cb closed);
 bool net_same(const union elect_address *a, const union elect_address *b);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Sending. Each peer has an outbox, whose records fill as few datagrams as possible; hosts also
- * send notes to each other. A record is the mark of its group, its length, and a message.
+ * Sends messages and notes. Each peer has an outbox, whose records fill as few datagrams as
+ * possible; hosts also send notes to each other. A record consists of the mark of its group, its
+ * length, and a message.
  */
 #include "member.h"
 
@@ -22,7 +23,7 @@ void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t 
 }
 
 /* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
- * needs grants at its new address even before it has been there for the suspicion time. */
+ * needs grants at its new address even before it has used that address for the suspicion time. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
@@ -33,7 +34,7 @@ void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, si
     }
 }
 
-/* Returns the length of the records from `from` on that fit into one datagram as a whole. */
+/* Returns how many bytes, from `from` on, fit into one datagram without splitting a record. */
 static size_t datagram_length(const struct outbox *box, size_t from)
 {
     size_t length = 0;

@@ -1,7 +1,7 @@
 /*
- * Receiving: from the socket through the session to elect_step. The session decides what is
- * authentic and new; this file turns its events into steps of the groups, news for the host, and
- * answers.
+ * Passes received packets from the socket through the session to elect_step. The session decides
+ * which packets are authentic and new; this file turns its events into steps of the groups, news
+ * for the host, and answers.
  */
 #include "member.h"
 
@@ -11,16 +11,17 @@ _Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 
 /* ---- the records of a datagram ---- */
 
-/* Raises `met` for a peer that has lost its state and asks what is remembered. The incarnation that
- * its session shows counts, too, because an answer, perhaps a grant, may be all that was heard from
- * that life, and answers do not contain the incarnation. */
+/* Raises `met`, the latest incarnation of a peer that the core has seen, before this member answers
+ * that peer, which has lost its state. The session may show a higher incarnation, because some
+ * messages of the core, such as grants, do not contain the incarnation of their sender. */
 static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
 {
     uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
     *met = known > *met ? known : *met;
 }
 
-/* `turning` delays the answers of the host until the whole datagram has been handled. */
+/* Setting `turning` delays the packets with which the host replies until the whole datagram has
+ * been handled. */
 static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     if (m->options.note == NULL || m->event.lost)
@@ -93,8 +94,9 @@ static void opened(struct elect_member *m, unsigned peer)
         peer_news(m, peer, ELECT_PEER_DIFFERS);
 }
 
-/* Writes the verdict to the state file. The numbers of this member rise with every start, so that
- * sooner or later the other members could no longer recognize its state as an old one. */
+/* Writes the refusal to the state file, so that the member also stops after every later start.
+ * Without this record, each start would raise the member's incarnation and sequence, until the
+ * other members could no longer recognize its state as an old one. */
 static void must_stop(struct elect_member *m, enum session_refusal why)
 {
     if (m->over)

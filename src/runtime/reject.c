@@ -1,8 +1,9 @@
 /*
  * Counts rejected packets and finds the reason. A member with another key, or of another cluster,
  * sends HELLOs that no other member can read. The socket filter lets some of them pass, so that
- * both sides can report the reason. Nothing in such a packet is authentic: only its source address
- * and fixed bytes of its head are compared. The result is only reported; nothing depends on it.
+ * both sides can report the reason. Nothing in such a packet is authentic, so the member compares
+ * only the source address and fixed bytes of the head. The member reports the reason to its host,
+ * and makes no decision that depends on it.
  *
  * A flood must not keep the member busy. When SAMPLES packets from unconfigured addresses were
  * rejected within a second, the filter drops such packets for the rest of that second; the same
@@ -13,7 +14,7 @@
 
 #define SECOND  1000000
 #define SAMPLES 16            /* samples per second */
-#define ENOUGH  4             /* per link, in a row; a restarted peer sends one or two */
+#define ENOUGH  4             /* rejections per link in a row; a restarted peer causes one or two */
 #define RECENT  (10 * SECOND) /* HELLOs are sent once a second */
 
 const char *elect_uv_rejection(enum elect_rejection reason)
@@ -37,7 +38,8 @@ static unsigned peer_at(const struct elect_member *m, unsigned link,
     return peer;
 }
 
-/* Like judge(), but for a HELLO. On entry, `peer` is the one configured with its source address. */
+/* Does what judge() does, for a HELLO. On entry, `peer` is the peer that is configured with the
+ * source address of the HELLO, or m->peers. */
 static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
                                         unsigned *peer)
 {
@@ -111,7 +113,7 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
     elect_time now = elect_uv_now();
     unsigned peer, *taken;
     if (now - m->samples.since >= SECOND) {
-        member_sample(m, now); /* the alarm may ring a little later than this packet arrives */
+        member_sample(m, now); /* this packet may arrive shortly before the alarm rings */
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;
     }

@@ -31,15 +31,15 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Returns true if `a` is of less use than `b`. */
+/* Returns true if the record of peer `a` should be dropped before that of `b`. */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);
     return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
 }
 
-/* Returns the removed member that is of least use. There always is such a member, because the state
- * has room for all members of a configuration. */
+/* Returns the removed member whose record should be dropped first. Such a member always exists
+ * here, because the state has room for all members of a configuration. */
 static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
 {
     struct state_peer *least = NULL;
@@ -121,8 +121,8 @@ static void store_members(const struct elect_config *config, const struct elect_
     }
 }
 
-/* Stores the terms of configured members first, then the latest ones of others, while there is
- * room. */
+/* Stores the closed terms: first those of configured members, then, while there is room, the latest
+ * ones of other members. */
 static void store_closed(const struct elect_config *config, const struct elect_saved *saved,
                          struct state_group *group)
 {
@@ -145,8 +145,8 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Stores these incarnations apart from those that sessions remember: no HELLO has shown them
- * yet. */
+/* Stores the incarnations that messages of the core have shown. They are kept apart from the
+ * incarnations of the sessions, which only a HELLO may change. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

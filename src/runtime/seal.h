@@ -1,14 +1,14 @@
 /*
- * Packets and keys. Without the key, a packet can be neither read nor made. session.c decides which
- * packets are accepted.
+ * Seals and opens packets, and derives their keys. A process without the key can neither read nor
+ * create a packet. session.c decides which packets are accepted.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of MAC
  *
  * The salt and the counter form the nonce. The salt is a hash of the bytes before it and of the
- * content, keyed with a secret that is drawn at each start. Therefore no nonce is used for two
- * contents, even if a memory image is resumed twice or a process forks, and no packet needs
- * getrandom().
+ * content, keyed with a secret that is drawn at each start. Therefore one nonce is never used for
+ * two different contents, even if a memory image is resumed twice or a process forks, and no packet
+ * needs getrandom().
  *
  * Every number is little-endian. from and to are the numbers of the members in the configuration.
  */
@@ -40,7 +40,7 @@ struct packet {
     uint64_t counter;
 };
 
-/* One end of a session, as it goes into the session's key. */
+/* One end of a session. The key of the session is derived from both ends. */
 struct seal_end {
     uint16_t id;
     uint32_t incarnation;
@@ -56,8 +56,8 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 
-/* Return the tag of a session's key, or of a HELLO key and the echoed nonce. A tag proves nothing:
- * it lets the socket filter drop most forged packets. */
+/* Return the tag of a session's key, or of a HELLO key and the echoed nonce. A tag does not
+ * authenticate a packet, but lets the socket filter drop most forged packets. */
 uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 

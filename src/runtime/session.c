@@ -1,6 +1,6 @@
 /*
- * Sessions: receives and sends packets. DATA is accepted once, and in any order within a window.
- * handshake.c opens sessions; session_keys.c changes their keys.
+ * Receives and sends the packets of sessions. Each packet of DATA is accepted once, in any order
+ * within a window. handshake.c opens sessions; session_keys.c changes their keys.
  */
 #include "session_internal.h"
 
@@ -13,14 +13,14 @@ const uint8_t session_no_nonce[SEAL_NONCE];
 
 /* ---- receiving DATA and testaments ---- */
 
-/* Returns true if the counter is too old to know whether it was accepted before, or further ahead
- * than an honest counter can be (rule 12). */
+/* Returns true if the counter is so old that the window no longer covers it, or further ahead than
+ * an honest peer can be (rule 12). */
 static bool is_out_of_step(const struct session *n, uint64_t counter)
 {
     return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
 }
 
-/* Returns true if the counter, which is in step, was not accepted before. */
+/* Returns true if no packet with this counter was accepted before. The counter must be in step. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
@@ -63,7 +63,7 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Limits how many packets are decrypted in a turn if anyone could have repeated them. */
+/* Limits how many packets that may be recordings are decrypted in one turn of the loop. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;

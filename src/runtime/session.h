@@ -7,53 +7,53 @@
  *  1. When this member starts, it writes a new incarnation to its state. Then it draws a boot id
  *     and, for each key, a nonce. Only then does it send or receive anything.
  *  2. There is one session for each peer and key; the keys have no order. This member sends DATA
- *     under the key in use if the peer is known to have that session, too, and is heard there;
- *     otherwise under another key. It accepts DATA under any key.
- *  3. If the peer is not known to have the session of the key in use, or nothing was heard in that
- *     session for the suspicion time, this member sends a HELLO with the flag NEED. Such HELLOs
- *     alternate: one echoes the newest nonce heard, the next one echoes none. Without this
- *     alternation, some histories would never converge. The first HELLO after an answer echoes the
- *     nonce.
+ *     under the key in use if it knows that the peer has that session, too, and hears the peer in
+ *     it; otherwise it sends under another key. It accepts DATA under any key.
+ *  3. This member sends a HELLO with the flag NEED if it does not know that the peer has the
+ *     session of the key in use, or if it has heard nothing in that session for the suspicion time.
+ *     Such HELLOs alternate: one echoes the newest nonce heard, the next one echoes none. Without
+ *     this alternation, two members would in some cases never open a session. The first HELLO after
+ *     an answer echoes the nonce.
  *  4. A HELLO that does not echo the nonce of this member may have been recorded. This member
  *     answers it, and changes nothing except the nonce to echo.
  *  5. A HELLO that echoes the nonce of this member was made during its present life. It is compared
  *     with what this member remembers of the peer:
- *     (a) It comes from an earlier state of the peer, or from another process with its number: this
- *         member sends a REJECT and changes nothing. The same holds for a HELLO of the same life
- *         that has another nonce for the same installation of that key.
- *     (b) It belongs to an earlier installation of that key: it arrived late and is ignored.
- *     (c) It belongs to the existing session: the session stays, with its counters.
+ *     (a) The HELLO comes from an earlier state of the peer, or from another process with its
+ *         number: this member sends a REJECT and changes nothing. The same holds for a HELLO of the
+ *         same life that has another nonce for the same installation of that key.
+ *     (b) The HELLO belongs to an earlier installation of that key: it arrived late and is ignored.
+ *     (c) The HELLO belongs to the existing session: the session stays, with its counters.
  *     (d) Otherwise this member opens a new session.
  *     A new life of the peer ends all sessions of its previous life, under every key.
- *  6. HELLOs are numbered within a life. Only a HELLO with the highest number so far changes what
- *     is known of the peer's keys and configuration, counts as heard, and is answered if its
- *     session exists; a repeated HELLO does nothing. A HELLO also carries the highest number that
- *     its sender has accepted from the receiver. From this a member learns when a peer knows its
- *     present keys; the member repeats them until then.
+ *  6. HELLOs are numbered within a life. A HELLO of an existing session has an effect only if its
+ *     number is higher than all before: it then updates the peer's keys and configuration, counts
+ *     as heard, and is answered. A repeated HELLO has no effect. A HELLO also carries the highest
+ *     number that its sender has accepted from the receiver. A member repeats its present keys
+ *     until this number shows that the peer has received them.
  *  7. This member obeys a REJECT only if the REJECT contains its nonce. A member that is rolled
  *     back or cloned must stop.
  *  8. DATA is accepted only in a session, and each packet only once. It carries the sequence of the
  *     sender's state.
  *  9. A member that has lost its state sets the flag LOST. It gets separate sessions, in which it
- *     can only ask what other members remember (elect_readmit); what they remember about it does
- *     not change. In place of a sequence it sends the time of its start, and the later one of two
- *     such lives counts. It returns in a new era, in which its sequence may start again from the
- *     beginning.
+ *     can only ask what the other members remember (elect_readmit) and cannot change what they
+ *     remember about it. In place of a sequence it sends the time of its start, and the later one
+ *     of two such lives counts. Its readmission begins a new era, in which its sequence may start
+ *     again from the beginning.
  * 10. A restart draws new nonces, and so does the installation of a key. Therefore no packet that
- *     was recorded earlier can open a session again. This needs no clock.
+ *     was recorded earlier can open a session again. This rule needs no clock.
  * 11. A packet shows that a link works only if it was made later than every packet that arrived on
- *     that link before it. A copy of a packet that also came on another link may show it; a
- *     repeated packet never does.
+ *     that link before it. A copy of a packet that first came on another link may show that its
+ *     link works; a packet that is repeated on the same link never does.
  * 12. A counter of DATA, or the number of a HELLO, may exceed the highest accepted one by at most
  *     SESSION_LEAP. A holder of the key can forge a packet with any counter, after which the two
  *     ends disagree. Therefore a HELLO carries the highest number that its sender has accepted, and
  *     also the highest counter, if authentic DATA has arrived that was below the window or too far
- *     ahead. The receiver of such a HELLO continues above that value if it is higher than its own
- *     counter, by any amount, or lower by more than SESSION_LEAP. Honest ends never differ that
- *     much. So neither a lost nor a repeated HELLO does any harm, and the next honest HELLO
- *     corrects the effect of a forged one. A counter may then be used a second time, for other
- *     content; the salt makes the nonce differ. It takes 2^24 forged packets in a session to
- *     exhaust its counters.
+ *     ahead. If such a value is higher than the receiver's own counter by any amount, or lower by
+ *     more than SESSION_LEAP, the receiver continues above that value. Honest ends never differ by
+ *     more than SESSION_LEAP. So neither a lost nor a repeated HELLO does any harm, and the next
+ *     honest HELLO corrects the effect of a forged one. A counter may then be used a second time,
+ *     for other content; the salt makes the nonce differ. An attacker would have to forge 2^24
+ *     packets in a session to exhaust its counters.
  */
 #ifndef ELECT_RUNTIME_SESSION_H
 #define ELECT_RUNTIME_SESSION_H
@@ -61,7 +61,7 @@
 #include "seal.h"
 
 #define SESSION_PEERS  64
-#define SESSION_KEYS   2                   /* two, while one replaces the other */
+#define SESSION_KEYS   2                   /* two while one key replaces the other */
 #define SESSION_WINDOW 1024                /* packets that may arrive out of order */
 #define SESSION_LEAP   ((uint64_t)1 << 40) /* more packets than can be lost in a row */
 #define SESSION_LINKS  4
@@ -71,7 +71,7 @@
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
 #define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop: a fifth of all its packets */
 
-/* The protocols that this version speaks. */
+/* The protocols that this version supports. */
 #define SESSION_LOWEST  2
 #define SESSION_HIGHEST 2
 
@@ -92,21 +92,21 @@ enum session_refusal {
 
 /* A member remembers this of each peer, even across restarts. */
 struct session_memory {
-    uint64_t sequence; /* the highest one of its state that was seen in its present era */
+    uint64_t sequence; /* the highest sequence of its state that was seen in its present era */
     uint32_t incarnation;
     uint8_t boot[SESSION_BOOT]; /* the boot id of that incarnation */
 };
 
 struct session {
     bool open;
-    bool sure;             /* the peer has this session, too: it confirmed it, or sent DATA in it */
+    bool sure;             /* the peer has confirmed this session or sent DATA in it */
     uint8_t key;           /* the id of its key */
-    uint32_t rekey;        /* the peer's number of its installation of that key */
-    uint64_t heard, spoke; /* when something new last came, and when DATA or a HELLO_USED did */
+    uint32_t rekey;        /* the number that the peer gave its installation of that key */
+    uint64_t heard, spoke; /* when a new packet last came; when DATA or HELLO_USED last came */
     uint64_t sent, top;    /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
     uint64_t link_top[SESSION_LINKS]; /* the highest counter that came on each link */
-    bool out_of_step; /* DATA came that is too far behind or ahead to be accepted (rule 12) */
+    bool out_of_step; /* DATA came with a counter too far behind or ahead (rule 12) */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
     uint8_t nonce[SEAL_NONCE]; /* of the peer */
@@ -123,21 +123,21 @@ struct session_peer {
     uint16_t id;
     struct session_memory known;
     struct session_life now;
-    struct session_life lost; /* a process with the peer's number that has lost its state */
+    struct session_life lost; /* of a process with the peer's number that has lost its state */
     uint64_t lost_began;
     struct {
         uint8_t pair[SEAL_KEY], send[SEAL_KEY], take[SEAL_KEY];
         uint8_t heard[SEAL_NONCE]; /* the newest nonce, perhaps a recorded one; zeros: none */
         uint32_t tag_mine, tag_none;
     } hello[SESSION_KEYS];
-    uint64_t numbered;    /* the number of the last HELLO that was sent to it */
-    uint64_t next_hello;  /* when the next one is due */
-    uint32_t patience;    /* how long to wait after that one */
-    bool plainly;         /* the last HELLO echoed no nonce, so that the next one does */
-    uint64_t owed;        /* the HELLO that tells it the present keys; 0: it knows them */
+    uint64_t numbered;    /* the number of the last HELLO that was sent to the peer */
+    uint64_t next_hello;  /* when the next HELLO is due */
+    uint32_t patience;    /* the interval before the next HELLO, without jitter */
+    bool plainly;         /* the last HELLO echoed no nonce, so the next one echoes one */
+    uint64_t owed;        /* the HELLO that tells the peer the present keys; 0: it knows them */
     uint64_t answered[3]; /* when a lower, an equal and a higher incarnation was answered */
     uint64_t rejected;
-    uint32_t digest, keys[SESSION_KEYS]; /* of its configuration; marks of the keys it accepts */
+    uint32_t digest, keys[SESSION_KEYS]; /* its configuration; the keys that it accepts */
 };
 
 struct session_key {
@@ -151,8 +151,8 @@ struct session_key {
 struct sessions {
     uint16_t id;
     uint8_t cluster[SEAL_CLUSTER], boot[SESSION_BOOT];
-    uint8_t secret[SEAL_KEY]; /* drawn at start, for the salts of its packets */
-    uint8_t lowest, highest;  /* protocols that it speaks */
+    uint8_t secret[SEAL_KEY]; /* drawn at the start, for the salts of packets */
+    uint8_t lowest, highest;  /* protocols that this member supports */
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* the sequence of this member's state on the disk */
     uint64_t began;    /* the sequence when this life began */
@@ -174,7 +174,7 @@ enum session_news {
     SESSION_REFUSED,   /* the peer was refused because of `why`; perhaps send a packet back */
     SESSION_MUST_STOP, /* this member is rolled back or a clone */
     SESSION_DATA,
-    SESSION_HEARD, /* a known HELLO, or DATA that came before, perhaps on another link */
+    SESSION_HEARD, /* a HELLO of this session, or DATA that came before, perhaps on another link */
     SESSION_TESTAMENT
 };
 
@@ -184,8 +184,8 @@ struct session_event {
     uint8_t why; /* enum session_refusal */
     bool lost;   /* the sender has lost its state */
     bool newest; /* DATA or a live HELLO with the highest counter so far */
-    bool later;  /* made later than all that came on this link, so that the link works */
-    bool fresh;  /* a higher sequence of its state: keep it with the next write */
+    bool later;  /* made later than all packets before it on this link: the link works */
+    bool fresh;  /* the peer's state has a higher sequence: store it with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* the content of DATA or a TESTAMENT */
     size_t answer_length;
@@ -197,7 +197,7 @@ const char *session_refusal_text(enum session_refusal why);
 /* Begins a life. The caller has filled in id, cluster, incarnation, digest, sequence, suspicion and
  * draw. For a member that has lost its state, lost is true, the incarnation is 0, and the sequence
  * is the date in microseconds, so that its next life has a higher one. All other times are in
- * microseconds of any clock that does not go back. */
+ * microseconds, from any clock that never goes back. */
 void sessions_begin(struct sessions *s);
 
 /* Adds a key in a free slot. The key in slot 0 is in use until sessions_use() selects another one.
@@ -216,10 +216,10 @@ void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion)
 
 /* Returns true if something new was heard from the peer within the suspicion time. */
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now);
-/* Returns true if the peer accepts that key, by its newest HELLO. */
+/* Returns true if the newest HELLO of the peer says that it accepts that key. */
 bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot);
-/* Returns true if the peer lives and its last DATA or HELLO_USED came under that key: without the
- * key it would be cut off. */
+/* Returns true if the peer was heard within the suspicion time and its last DATA or HELLO_USED came
+ * under that key, so that removing the key would cut off the peer. */
 bool sessions_speaks_with(const struct sessions *s, unsigned peer, uint8_t slot, uint64_t now);
 
 void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_memory *known);
@@ -228,7 +228,8 @@ void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_mem
  * time for DATA. */
 void sessions_turn(struct sessions *s);
 
-/* Handles a packet that came on `link`; SESSION_LINKS if it proves nothing about any link. */
+/* Handles a packet that came on `link`. `link` is SESSION_LINKS if the packet proves nothing about
+ * any link. */
 void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_t *bytes,
                    size_t length, struct session_event *e);
 
@@ -241,26 +242,26 @@ size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, 
 size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                           uint8_t out[SEAL_MAX_PACKET]);
 
-/* Seals the packet that the guardian sends after the death of this process. Returns its length; 0
- * if there is no session. */
+/* Seals the packet that the guardian sends after the death of this process. Returns the length of
+ * the packet; 0 if there is no session. */
 size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
                           const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 
-/* Writes a HELLO for this peer if one is due, and returns its length, or 0. sessions_next() returns
- * when the next one is due. */
+/* Writes a HELLO for this peer if one is due, and returns its length; 0 if none is due.
+ * sessions_next() returns when the next HELLO is due. */
 size_t sessions_hello(struct sessions *s, unsigned peer, uint64_t now,
                       uint8_t out[SEAL_MAX_PACKET]);
 uint64_t sessions_next(const struct sessions *s, unsigned peer);
 
-/* Returns true if this is the tag of a HELLO that the peer can have made with a key that is
- * accepted here. A process without the key cannot compute the tag, but can repeat one that it has
+/* Returns true if the peer can have computed this tag of a HELLO with a key that this member
+ * accepts. A process without the key cannot compute the tag, but can repeat a tag that it has
  * seen. */
 bool sessions_knows_hello(const struct sessions *s, unsigned peer, uint32_t tag);
-/* Like sessions_knows_hello(), but for a process that is not a peer and to which this member never
- * sent anything. */
+/* Does what sessions_knows_hello() does, for a process that is not a peer and to which this member
+ * has never sent anything. */
 bool sessions_knows_stranger(const struct sessions *s, uint16_t id, uint32_t tag);
 
-/* Lists every tag that may come in, for the filter of the sockets, and returns their number. */
+/* Lists every tag that the filter of the sockets must accept, and returns their number. */
 unsigned sessions_tags(const struct sessions *s, uint32_t *tags, unsigned room);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the files of the sessions: session.c, handshake.c and session_keys.c. */
+/* Declarations that session.c, handshake.c and session_keys.c share. */
 #ifndef ELECT_RUNTIME_SESSION_INTERNAL_H
 #define ELECT_RUNTIME_SESSION_INTERNAL_H
 
@@ -10,7 +10,7 @@ struct incoming {
     unsigned slot; /* the slot of its key */
     uint64_t counter;
     uint64_t now;
-    unsigned link; /* SESSION_LINKS if it proves nothing about any link */
+    unsigned link; /* SESSION_LINKS if the packet proves nothing about any link */
     const uint8_t *bytes;
     size_t length;
     struct session_event *event; /* the result, for the caller */
@@ -44,7 +44,8 @@ static inline bool session_life_is_heard(const struct sessions *s, const struct 
 
 /* ---- session.c ---- */
 
-/* Rule 11: returns true if this packet was made later than all that came on the link before it. */
+/* Rule 11: returns true if this packet was made later than every packet that came on the link
+ * before it. */
 bool session_is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t counter);
 
 /* ---- handshake.c ---- */

@@ -1,7 +1,7 @@
 /*
- * The keys of sessions: installs, selects and removes them while the sessions go on, and tells
- * which keys a peer accepts or uses. A change of the keys that this member accepts is announced to
- * all peers until they confirm it.
+ * Installs, selects and removes the keys of sessions while the sessions continue, and returns which
+ * keys a peer accepts or uses. When the keys that this member accepts change, it announces the
+ * change to all peers until they confirm it.
  */
 #include "session_internal.h"
 

@@ -1,5 +1,5 @@
 /* Starts a member: binds its sockets, opens its state, begins its sessions and performs the first
- * step of each group. Nothing is sent before the new incarnation is on the disk. */
+ * step of each group. The member sends nothing before its new incarnation is on the disk. */
 #include "../base/clock.h"
 #include "member.h"
 
@@ -154,7 +154,7 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* For a member that has lost its state: checks that there is no file at the path of the new state
+/* For a member that has lost its state, checks that no file exists at the path of the new state
  * file. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {

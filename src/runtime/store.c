@@ -83,7 +83,7 @@ static bool take_group(struct bytes *b, struct state_group *g)
     return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
 }
 
-/* The slot contains its place, so that a copy of it at another place is not mistaken for a slot. */
+/* The slot contains its place, so that a copy at another place is not mistaken for a valid slot. */
 static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
 {
     size_t length = slot_length(state->groups);
@@ -180,8 +180,8 @@ static enum store_error sync_file(struct store *s)
 }
 
 /* Syncs the writes that an earlier process may have left in the page cache, then writes the record
- * again: first to the copy that may be damaged, then to the intact one. So one copy is intact at
- * every moment, even if the power fails while a sector is written. */
+ * again, first over the copy that may be damaged, then over the intact one. In this order, one copy
+ * is intact at every moment, even if the power fails while a sector is written. */
 static enum store_error write_again(struct store *s, const struct state *state, unsigned whole)
 {
     const unsigned place[] = {whole ^ 1, whole};
@@ -194,7 +194,7 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* Returns the other slot of the pair, for each slot of the set. */
+/* Returns the other slot of its pair for each slot of the set. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
@@ -203,7 +203,7 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
     const uint16_t node = state->node;
     uint8_t cluster[SEAL_CLUSTER];
     enum store_error best = STORE_EMPTY;
-    unsigned whole = 0, wholes = 0, unread = 0; /* whole: a slot; the others: sets of slots */
+    unsigned whole = 0, wholes = 0, unread = 0; /* `whole` is a slot, the others are sets */
     memcpy(cluster, state->cluster, SEAL_CLUSTER);
     s->file = *file;
     s->sequence = 0;

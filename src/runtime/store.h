@@ -1,25 +1,26 @@
 /*
- * The durable state: one file, two pairs of slots, two copies in each.
+ * The durable state is one file with two pairs of slots. Each pair holds two copies of a record.
  *
  *     pair 0: slot 0, slot 1     pair 1: slot 2, slot 3     128 KiB apart
  *
- * A write goes to both copies of the pair that does not hold the latest record, followed by one
- * fdatasync; only then may the member send anything that depends on it. The intact slot with the
- * highest sequence wins. When the file is opened, the winner may be in the page cache only, and the
- * slots of the other pair may be the only ones on the disk. Therefore the winner is first written
- * again in its own pair: one copy after the other, the one that may be damaged first, with a sync
- * before, between and after.
+ * A write fills both slots of the pair that does not hold the latest record, and ends with one
+ * fdatasync. Only then may the member send anything that depends on the record. When the file is
+ * opened, the intact slot with the highest sequence wins. The record in that slot may be only in
+ * the page cache, while the disk holds only the records of the other pair. Therefore store_open()
+ * writes the record again to both slots of its pair: first over the copy that may be damaged, then
+ * over the intact one, with a sync before, between and after.
  *
  * An unreadable slot hides no acknowledged record if its twin, the other slot of the pair, is
- * intact: an acknowledged record was synced in both, and since then only records that are as late
- * or later have been written to the twin. If the twin is not intact either, the unreadable slot may
- * hold the only intact copy, because the power failed while the twin was being written again. Then
- * the file is refused.
+ * intact: an acknowledged record was synced to both slots, and since then the twin has received
+ * only that record or later ones. If the twin is not intact either, the unreadable slot may hold
+ * the only intact copy, because the power may have failed while the twin was being written again.
+ * store_open() then refuses the file.
  *
- * A record that was written but never acknowledged may win. That is safe, because every field only
- * grows, or belongs to a field that does. There are two exceptions: the longest lease falls when no
- * grant of that length can be in force, and a peer may be forgotten (see saved_begin). Members are
- * kept by number and groups by name, because ranks may change with the configuration.
+ * A record that was written but never acknowledged may win. This outcome is safe, because every
+ * field only grows, or belongs to a field that only grows. There are two exceptions: the longest
+ * lease becomes shorter when no grant of that length can be in force, and a peer may be forgotten
+ * (see saved_begin). Members are kept by number and groups by name, because ranks may change with
+ * the configuration.
  */
 #ifndef ELECT_RUNTIME_STORE_H
 #define ELECT_RUNTIME_STORE_H
@@ -48,7 +49,7 @@ struct state_group {
 
 struct state_peer {
     uint16_t id;
-    uint32_t met; /* its latest incarnation in messages of the core: see elect_readmit */
+    uint32_t met; /* the peer's latest incarnation in messages of the core: see elect_readmit */
     struct session_memory known;
 };
 
@@ -58,7 +59,7 @@ struct state {
     uint16_t peers, groups;
     uint32_t incarnation;
     uint64_t sequence;
-    uint8_t condemned; /* 1 + why the other members told it to stop; never 0 again */
+    uint8_t condemned; /* 0, or 1 + the reason for which the other members refused it */
     struct state_peer peer[SESSION_PEERS];
     struct state_group group[STORE_GROUPS];
 };
@@ -97,8 +98,8 @@ struct store {
 
 const char *store_text(enum store_error error);
 
-/* Reads the latest record, which is on the disk when this returns. The caller has filled in the
- * cluster and the node to which it must belong. */
+/* Reads the latest record, which is on the disk when this function returns. The caller has filled
+ * in the cluster and the node to which the record must belong. */
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state);
 
 /* Writes and syncs the state with the next sequence. After an error, the member must not write or

@@ -1,8 +1,8 @@
 /*
  * Testaments. Before a member requests a term, it deposits, for each peer, a sealed message which
- * states that this term is over. Its guardian sends these messages if the member dies, so that the
- * others need not wait for the lease. This file also handles a testament that comes in, which
- * counts as the RELEASE that the dead member would have sent.
+ * states that this term is over. The guardian of the member sends these messages if the member
+ * dies, so that the other members need not wait for the lease. This file also handles incoming
+ * testaments, which count as the RELEASE that the dead member would have sent.
  */
 #include "member.h"
 
@@ -81,7 +81,7 @@ bool member_take_testament(struct elect_member *m, unsigned peer)
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
         release.penalty =
-            g->node.mandate.presence.penalty[from]; /* a testament does not carry it */
+            g->node.mandate.presence.penalty[from]; /* a testament carries no penalty */
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)
             member_step(m, i, &in);

@@ -1,6 +1,6 @@
 /*
- * Wakes the member up, for the timers and alarms of its groups and for HELLOs that are due. One
- * timerfd serves them all.
+ * Wakes the member when a timer or an alarm of a group, or a HELLO, is due. One timerfd serves all
+ * of them.
  */
 #include "member.h"
 
@@ -10,7 +10,8 @@ static elect_time sooner(elect_time a, elect_time b)
 }
 
 /* Returns when the group needs an ALARM. The renewals of all groups happen together, so that they
- * share datagrams; the first renewal of an office may be late by one interval. */
+ * share datagrams; for that reason, the first renewal of an office may come up to one interval
+ * late. */
 static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;
@@ -18,7 +19,7 @@ static elect_time alarm_of(const struct elect_member *m, const struct group *g)
     if (m->groups == 1 || g->node.mandate.leader.token == 0 || alarm != time[ELECT_RENEW])
         return alarm;
     elect_time together = (alarm + renewal - 1) / renewal * renewal;
-    return sooner(together, time[ELECT_UNTIL]); /* the end of the office must not come late */
+    return sooner(together, time[ELECT_UNTIL]); /* the end of the office must not be noticed late */
 }
 
 void member_set_timer(struct elect_member *m)

@@ -1,7 +1,8 @@
 /*
  * A turn performs the output of the steps in the order that the core demands: it writes the state
- * file, deposits testaments, sends, announces, and delivers to the member itself. One write covers
- * all groups that changed in a turn, and the messages of all groups to a peer share datagrams.
+ * file, deposits testaments, sends packets, announces news to the host, and delivers messages to
+ * the member itself. One write covers all groups that changed in a turn, and the messages of all
+ * groups to a peer share datagrams.
  */
 #include "member.h"
 
@@ -30,8 +31,8 @@ static void queue(struct elect_member *m, unsigned group, uint8_t rank,
         }
 }
 
-/* A member that has lost its state writes nothing until it knows enough in all groups; then
- * readmit() writes everything together. */
+/* A member that has lost its state writes nothing until the other members have told it enough about
+ * every group; then readmit() writes everything together. */
 static void persist(struct elect_member *m, unsigned group)
 {
     struct group *g = &m->group[group];
@@ -91,8 +92,8 @@ bool member_write(struct elect_member *m)
     return true;
 }
 
-/* Delivers only the messages that were queued before this call: their answers wait for the next
- * write. */
+/* Delivers only the messages that were queued before this call. The answers to them must wait until
+ * the state has been written again. */
 static void deliver_to_self(struct elect_member *m)
 {
     unsigned count = m->over ? 0 : m->selves;
@@ -140,8 +141,8 @@ static bool is_quiet(const struct elect_member *m)
     return quiet;
 }
 
-/* Creates the new state file of a member that has lost its state, once it knows enough in every
- * group. */
+/* Creates the new state file of a member that has lost its state, once the other members have told
+ * it enough about every group. */
 static void readmit(struct elect_member *m)
 {
     int error;
