@@ -1,5 +1,5 @@
-/* The table of the verbs of the control sockets, and the verbs that change something. The verbs
- * that only read are in queries.c. */
+/* Contains the table of the verbs of the control sockets, and answers the verbs that change
+ * something. queries.c answers the verbs that only read. */
 #include "answers.h"
 
 #include "../base/choice.h"
@@ -13,7 +13,7 @@ void answer_refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut it in the middle of a character */
+    text_clean(text); /* snprintf may have cut the text inside a character */
     control_answer(client, answer_refusal(text));
 }
 
@@ -71,8 +71,8 @@ static void audit(struct daemon *d, const struct control_client *client, int gro
     daemon_log(d, JOURNAL_ADMIN, group, text);
 }
 
-/* Pauses or resumes the elections of one group, or of all. An odd pause counter means that they
- * are paused. */
+/* Pauses or resumes the elections of one group, or of all groups. An odd pause counter means that
+ * elections are paused. */
 static void pause_or_resume(struct daemon *d, struct control_client *client, json_t *request,
                             enum elect_event event)
 {
@@ -154,7 +154,7 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
 }
 
 /* Returns true, with a text that names the members, if members that are down may lack the key that
- * is in use after the change. They can still return until the other key is removed. */
+ * remains in use after the change. Such members can still return until the other key is removed. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {
@@ -234,8 +234,8 @@ static bool is_string(const json_t *value) { return json_is_string(value); }
 static bool is_boolean(const json_t *value) { return json_is_boolean(value); }
 static bool is_integer(const json_t *value) { return json_is_integer(value); }
 
-/* Returns why a value has the wrong type; NULL if none has. Such a value must not be ignored: a
- * pause without a group pauses all groups. */
+/* Returns a complaint about a value of the wrong type; NULL if all types are right. Ignoring such a
+ * value would be dangerous: a pause without a group pauses all groups. */
 static const char *wrong_type(const json_t *request)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Shared by the files that answer requests: answers.c has the table of verbs and the verbs that
- * change something, queries.c the verbs that only read. */
+/* Declarations that the files that answer requests share: answers.c has the table of verbs and
+ * answers the verbs that change something, and queries.c answers the verbs that only read. */
 #ifndef ELECT_DAEMON_ANSWERS_H
 #define ELECT_DAEMON_ANSWERS_H
 
@@ -24,18 +24,19 @@ void query_messages(struct daemon *d, struct control_client *client, json_t *req
 void query_doctor(struct daemon *d, struct control_client *client, json_t *request);
 void query_watch(struct daemon *d, struct control_client *client, json_t *request);
 
-/* Returns true if the member is shown as up: it has a session, and was heard recently. */
+/* Returns true if the status shows the member as up: the member has a session and was heard
+ * recently. */
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
 /* Returns the ranks of the members that are up, this one included. */
 elect_set query_up(const struct daemon *d);
 /* Returns the members that may lead but stand aside, as far as this member knows. The leader knows
- * this about all members, and so does every member while there is no leader. A follower knows it
- * only about itself and its leader. */
+ * which members stand aside; without a leader, every member knows it. A follower knows it only of
+ * itself and of its leader. */
 elect_set query_aside(const struct daemon *d, unsigned group);
-/* Returns true if the member was heard within the suspicion time, that is, recently enough to
- * answer or to take an office now. */
+/* Returns true if the member was heard within the suspicion time, so that it can probably answer or
+ * take an office now. */
 bool query_hears(const struct daemon *d, uint16_t id);
-/* Returns the keys of the member, by number; the first is the one in use. */
+/* Returns the numbers of the member's keys; the first key is in use. */
 json_t *query_keys(const struct daemon *d);
 
 #endif

@@ -1,5 +1,6 @@
 /* Accessors of a parsed configuration: members, groups, paths, and the configuration of the
- * election. Also contains the functions with which the files config*.c report a mistake. */
+ * election. This file also contains the functions with which the files config*.c report a
+ * mistake. */
 #include "config_internal.h"
 
 #include "../base/choice.h"
@@ -165,8 +166,8 @@ void config_make_absolute(char path[CONFIG_FILE])
 
 /* ---- the election ---- */
 
-/* The configured delay bounds how long a message travels, and also how long a process takes to
- * answer it, including a write to its disk. */
+/* The configured delay is the longest time that a message travels, and also the longest time that a
+ * process takes to answer a message, including a write to its disk. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
     uint16_t ids[SESSION_PEERS];

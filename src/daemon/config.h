@@ -1,5 +1,5 @@
 /*
- * The configuration: an INI file, the same on all members.
+ * The configuration is an INI file, which is the same on all members.
  *
  *     [cluster]
  *     id = 0f1e2d3c4b5a69788796a5b4c3d2e1f0
@@ -10,9 +10,9 @@
  *
  *     [group scheduler]
  *
- * The files *.conf in the folder conf.d beside it are read after it, in the order of their names,
- * as if appended to it. Relative paths are resolved from the folder of the file. Only the first
- * mistake is reported, in one line: "FILE:LINE: what is wrong, and what to do".
+ * The files *.conf in the folder conf.d next to this file are read after it, in the order of their
+ * names, as if they were appended to it. Relative paths are resolved from the folder of the file.
+ * Only the first mistake is reported, in one line: "FILE:LINE: what is wrong, and what to do".
  */
 #ifndef ELECT_DAEMON_CONFIG_H
 #define ELECT_DAEMON_CONFIG_H
@@ -75,7 +75,7 @@
     X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
       "yes: elect only members with an elect run for this group; default: no")
 
-/* A host name in place of an address. It is looked up about every 10 s. */
+/* A host name in place of an address. The daemon looks up the name about every 10 s. */
 struct config_host {
     char name[CONFIG_NAME]; /* empty: the address is numeric, or dynamic */
     uint16_t port;
@@ -89,7 +89,7 @@ struct config_member {
     struct config_host host[ELECT_UV_LINKS];
 };
 
-/* The hooks: programs that are run when the leader changes. */
+/* The hooks, which are programs that run when the leader changes. */
 #define CONFIG_HOOKS(X)                                                                            \
     X(PRE_LEADER, "pre-leader")                                                                    \
     X(ON_LEADER, "on-leader")                                                                      \
@@ -121,14 +121,14 @@ struct config {
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
     struct text complaint; /* the first mistake */
-    size_t reason;         /* where the text after FILE:LINE begins in it */
+    size_t reason;         /* the offset of the text after FILE:LINE in `complaint` */
 };
 
 /* Reads the file and its conf.d. Returns false, with a complaint, if there is a mistake. */
 bool config_load(struct config *c, const char *path);
 
-/* Calls `visit` with each file in the folder conf.d beside the configuration, in the order in which
- * they are read, and writes the path of that folder to `folder`. Returns false, with errno, if the
+/* Calls `visit` with each file in the folder conf.d of the configuration, in the order in which the
+ * files are read, and writes the path of that folder to `folder`. Returns false, with errno, if the
  * folder cannot be read. */
 bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
                       void (*visit)(void *context, const char *path), void *context);
@@ -137,11 +137,11 @@ bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
  * and relative paths are resolved from its folder. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
-/* Returns why no member can have this address, as the rest of a sentence that begins with the
- * address; NULL if a member can have it. */
+/* Returns NULL if a member can have this address; otherwise the reason why not, as the rest of a
+ * sentence that begins with the address. */
 const char *config_address_fault(const union elect_address *a);
 
-/* Makes the configuration of the election, which all groups share. Times are in microseconds. */
+/* Derives the configuration of the election, which all groups share. Times are in microseconds. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
 /* Returns how long a link may be silent before it counts as down, in microseconds: 3 s, or twice
@@ -167,8 +167,8 @@ void config_make_absolute(char path[CONFIG_FILE]);
 /* Parses HOST:PORT. Returns false if HOST is neither an address nor a name. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
-/* Returns the index of the group of that name, or, if `name` is NULL, of the only group. Otherwise
- * returns -1, with the reason. */
+/* Returns the index of the group of that name or, if `name` is NULL, of the only group. If there is
+ * no such group, returns -1, with the reason. */
 int config_group(const struct config *c, const char *name, struct text *why);
 
 /* Writes a warning about a configuration that is valid but unwise; empty if there is none. */

@@ -1,6 +1,6 @@
 /* Checks that the values of a configuration fit together: no two members are alike, the algorithm
- * supports the options, and the times are consistent. A configuration that fails a check could not
- * work, or not safely, so it is refused. */
+ * supports the options, and the times are consistent. A configuration that fails a check is
+ * refused, because it could not work, or not safely. */
 #include "config_internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #define LONGEST_DELAY 1000000 /* microseconds */
 
-/* Returns true if two members share an address, or a member (m == other) has one twice. */
+/* Returns true if two members share an address or, when m == other, if one member has the same
+ * address twice. */
 static bool shares_address(const struct config_member *m, const struct config_member *other)
 {
     for (unsigned i = 0; i < m->peer.links; i++)

@@ -1,5 +1,5 @@
-/* The example that `elect config example` prints: every key, with its help from CONFIG_KEYS, so
- * that no key can be missing from it. */
+/* Writes the example that `elect config example` prints. The example is generated from CONFIG_KEYS,
+ * so that no key can be missing. */
 #include "config_internal.h"
 
 void config_example(struct text *t)

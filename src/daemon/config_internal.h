@@ -1,7 +1,7 @@
 /*
- * Shared by the files config*.c only: the keys by number, the roles, and the functions that report
- * a mistake. config_parse.c reads files and lines, config_values.c parses the value of one key, and
- * config_check.c compares the values with each other.
+ * Declarations that only the files config*.c share: the keys by number, the roles, and the
+ * functions that report a mistake. config_parse.c reads files and lines, config_values.c parses the
+ * value of one key, and config_check.c compares the values with each other.
  */
 #ifndef ELECT_DAEMON_CONFIG_INTERNAL_H
 #define ELECT_DAEMON_CONFIG_INTERNAL_H
@@ -30,11 +30,11 @@ bool config_complain_name(struct config *c, const char *name);
 /* Returns true if a member, a group or a user group may have this name. */
 bool config_is_name(const char *s);
 
-/* Returns how many characters of the path of the file are its folder, with the slash. */
+/* Returns the length of the folder in the path of the file, including the slash. */
 int config_folder(const struct config *c);
 
-/* Parses the value of a key into the configuration. `index` is the member or the group that has the
- * key. Returns false, with a complaint, if the value is invalid. */
+/* Parses the value of a key into the configuration. `index` is the index of the member or the group
+ * to which the key belongs. Returns false, with a complaint, if the value is invalid. */
 bool config_take_value(struct config *c, unsigned index, enum config_key key, const char *value);
 
 /* Returns true if all required values are present and fit together; otherwise false, with a

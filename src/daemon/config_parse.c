@@ -1,5 +1,5 @@
-/* Reads the configuration: a file, the files in conf.d beside it, their sections and lines. inih
- * splits a line into key and value; config_values.c parses the value. */
+/* Reads the configuration: the main file and the files in its conf.d, with their sections and
+ * lines. inih splits a line into key and value; config_values.c parses the value. */
 #include "config_internal.h"
 
 #include "../base/access.h"
@@ -20,7 +20,7 @@
 #define SECOND       1000000u
 #define SHORT_MEMBER '@'   /* inih sees [member NAME] as [@N] */
 #define SHORT_GROUP  '%'   /* and [group NAME] as [%N] */
-#define CONFIG_BYTES 65536 /* most bytes of a file */
+#define CONFIG_BYTES 65536 /* the largest file, in bytes */
 
 static const struct {
     enum config_section section;
@@ -33,15 +33,16 @@ static const struct {
 
 _Static_assert(KEY_COUNT <= 64, "a bit for each key");
 
-/* The state of the parser. A section may occur in several files, but only once in each. A key may
- * occur only once in all of them, because a second value would silently replace the first one. */
+/* The state of the parser. A section may occur in several files, but only once in each file. A key
+ * may occur only once in all files together, because a second value would silently replace the
+ * first one. */
 struct reader {
     struct config *c;
     /* 1 << enum config_key: the keys that were set */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
     /* the sections that occurred in this file */
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS];
-    bool fine; /* no file has had a mistake so far */
+    bool fine; /* no file has contained a mistake yet */
 };
 
 /* ---- lines ---- */
@@ -101,7 +102,8 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* `index`: the member or the group whose section contains the line. */
+/* Handles one line. `index` is the index of the member or the group whose section contains the
+ * line. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -142,7 +144,7 @@ static bool take_section(struct reader *r, const char *section)
     return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
 }
 
-/* Called by inih for each key. */
+/* inih calls this function for each key. */
 static int take_key(void *reader, const char *section, const char *name, const char *value)
 {
     struct reader *r = reader;
@@ -225,7 +227,7 @@ static bool locate(struct config *c, const char *path, int line)
     text_clear(&c->complaint);
     char clean[CONFIG_PATH + 32];
     snprintf(clean, sizeof clean, "%s", path);
-    text_clean(clean); /* no control character reaches a terminal */
+    text_clean(clean); /* control characters must not reach a terminal */
     text_add(&c->complaint, clean);
     if (line > 0) {
         text_add(&c->complaint, ":");
@@ -256,7 +258,7 @@ static bool take_text(struct reader *r, const char *path, const char *text)
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
 
-/* Sets the folders that the file does not set. */
+/* Sets the folders that the configuration does not set. */
 static void set_default_folders(struct config *c)
 {
     static const char state_dir[] = "/var/lib/elect", run_dir[] = "/run/elect";
@@ -284,7 +286,7 @@ bool config_parse(struct config *c, const char *path, const char *text)
 /* ---- files ---- */
 
 /* Returns how many bytes were read, at most `room`; -1, with errno, if the file cannot be read. A
- * FIFO or a device is refused before it is read: it could block, or never end. */
+ * FIFO or a device is refused before it is read, because reading it could block or never end. */
 static ssize_t read_regular(const char *path, char *to, size_t room)
 {
     struct stat is = {0};

@@ -1,5 +1,5 @@
 /* Parses the value of one key of the configuration: a duration, a path, an address, or one of a few
- * fixed words. Each function reports a wrong value in one line, together with what it expected. */
+ * fixed words. Each function reports a wrong value, and what it expected, in one line. */
 #include "config_internal.h"
 
 #include "../base/parse.h"
@@ -62,8 +62,8 @@ static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
            config_complain(c, "path", value, " is too long: at most 255 characters");
 }
 
-/* The path of a hook must be absolute, because trusted.c checks the owner of every folder on it,
- * beginning with /. */
+/* The path of a hook must be absolute, because trusted.c checks the owner of every folder in the
+ * path, beginning with /. */
 static bool take_hook(struct config *c, const char *value, enum hook hook)
 {
     if (value[0] != '/')
@@ -131,7 +131,8 @@ static bool take_preempt(struct config *c, const char *value)
                                    ": expected no, yes or for example after 30s");
 }
 
-/* Returns true if the text can be a host name. Digits and dots alone are a mistyped address. */
+/* Returns true if the text can be a host name. A text of only digits and dots is a mistyped
+ * address, not a host name. */
 static bool is_host(const char *s)
 {
     size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");
@@ -160,7 +161,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     if (!known)
         return !six && is_host(host->name);
     a->any.sa_family = six ? AF_INET6 : AF_INET;
-    a->four.sin_port = htons(host->port); /* the port is at the same place in both */
+    a->four.sin_port = htons(host->port); /* sockaddr_in6 has the port at the same place */
     memset(host->name, 0, sizeof host->name);
     return true;
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define PATIENCE 1000 /* milliseconds for a client to send its request, and to read its answer */
-#define BEHIND   (1 << 16) /* bytes that a watcher may leave unread */
+#define BEHIND   (1 << 16) /* bytes that a watcher may be behind */
 #define BACKLOG  1024      /* connections that wait in the kernel to be accepted */
 #define OTHERS   512       /* descriptors that the process needs besides its clients */
 
@@ -33,8 +33,8 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-/* A disconnected client may still be in use further up the stack, so it is freed only in a later
- * turn of the loop. */
+/* A calling function may still use a client that has just been disconnected, so the client is freed
+ * only in a later turn of the loop. */
 static void free_gone(struct control *c)
 {
     for (struct control_client *client; (client = c->gone) != NULL;) {
@@ -57,14 +57,15 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
-    /* close() alone does not remove it while a child that was just forked has the descriptor */
+    /* close() alone does not remove the descriptor while a child that was just forked has it */
     epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }
 
 static void overdue(uv_timer_t *timer);
 
-/* CONTROL_NEVER: there is no deadline. */
+/* Sets the deadline of the client to `patience` milliseconds from now; CONTROL_NEVER means no
+ * deadline. */
 static void set_due(struct control_client *client, uint64_t patience)
 {
     struct control *c = client->control;
@@ -76,7 +77,8 @@ static void set_due(struct control_client *client, uint64_t patience)
 }
 
 /* Returns true if a complete request has arrived: the first `length` bytes of `text`, without the
- * newline. Bytes after it are never read. Otherwise `length` is how much has arrived. */
+ * newline. Bytes after the newline are never read. Returns false otherwise; `length` is then the
+ * number of bytes that have arrived. */
 static bool peek(const struct control_client *client, char text[CONTROL_REQUEST], size_t *length)
 {
     ssize_t got = recv(client->fd, text, CONTROL_REQUEST, MSG_PEEK | MSG_DONTWAIT);
@@ -85,8 +87,8 @@ static bool peek(const struct control_client *client, char text[CONTROL_REQUEST]
     return end != NULL;
 }
 
-/* Handles a client whose deadline is over. A client whose request has arrived in time, but was not
- * read yet, keeps waiting. */
+/* Handles a client whose deadline has passed. The client keeps waiting if its request arrived in
+ * time but the daemon has not read it yet. */
 static void end_patience(struct control_client *client)
 {
     char text[CONTROL_REQUEST];
@@ -124,7 +126,8 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Keeps the bytes that the kernel does not accept now. Returns false if it cannot keep them. */
+/* Stores the bytes that the kernel does not accept now. Returns false if there is no memory for
+ * them. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -185,7 +188,7 @@ static void send_rest(struct control_client *client)
 void control_answer(struct control_client *client, json_t *answer)
 {
     client->waits = false;
-    set_due(client, PATIENCE); /* the client must read it in time */
+    set_due(client, PATIENCE); /* the client must read the answer in time */
     send_line(client, answer, true);
 }
 
@@ -225,7 +228,7 @@ static void look_for_request(struct control_client *client, bool ends)
         let_go(client);
 }
 
-/* The request of a client that has already disconnected is not read. */
+/* Serves one client. If a client has already disconnected, its request is not read. */
 static void serve(uv_poll_t *poll, int status, int events)
 {
     struct control *c = poll->data;
@@ -250,7 +253,8 @@ struct crowd {
     unsigned all, same; /* clients of a socket; how many of them belong to one user */
 };
 
-/* Watchers stay connected, and are counted apart from other clients. */
+/* Counts the clients of a socket: either only the watchers or only the other clients, because
+ * watchers stay connected. */
 static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
                              uid_t user)
 {
@@ -298,9 +302,9 @@ static void welcome(struct control *c, enum control_which which, int fd, const s
     set_due(client, PATIENCE);
 }
 
-/* Accepts one connection, and allocates nothing for a connection beyond the limit. uv_listen()
- * would accept connections until none is left, and so a user who connects as fast as possible could
- * keep the member from renewing its lease. */
+/* Accepts one connection, and allocates no memory if it exceeds the limit. uv_listen() is not used,
+ * because it would accept connections until none is left, and a user who connects as fast as
+ * possible could then keep the member from renewing its lease. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
@@ -344,7 +348,7 @@ static bool make_room(const char *path, struct text *complaint)
         if (!S_ISSOCK(is.st_mode))
             return text_complain(complaint, path, "it exists and is not a socket",
                                  ": move it away");
-        unlink(path); /* no other daemon listens there: this process has locked the state file */
+        unlink(path); /* the lock on the state file shows that no other daemon uses it */
     }
     return true;
 }

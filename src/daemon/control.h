@@ -1,12 +1,12 @@
 /*
- * The control sockets. A client sends one request, a line of JSON, and gets a line back; a watcher
- * gets one line after another. A client beyond the limit gets a refusal, and a slow client is
- * disconnected. The daemon never waits for a client.
+ * The control sockets. A client sends one request, which is a line of JSON, and receives one line
+ * in reply; a watcher receives one line after another. The daemon refuses clients beyond the limit,
+ * disconnects slow clients, and never waits for a client.
  *
- * In each turn of the loop one connection of each socket is accepted, and one client is served, so
- * that a thousand clients delay the member no longer than one client does. A request stays in the
- * kernel until all of it has arrived: until then a client costs only a descriptor and the struct
- * below.
+ * In each turn of the loop, the daemon accepts one connection of each socket and serves one client,
+ * so that a thousand clients delay the member no longer than one client does. A request stays in
+ * the kernel until all of it has arrived. Until then, a client costs only a descriptor and a struct
+ * control_client.
  *
  *     status    0660    queries; for the group that the daemon runs as
  *     admin     0600    changes; for the user that the daemon runs as, and root
@@ -24,10 +24,10 @@
 #include <uv.h>
 
 #define CONTROL_REQUEST  4096 /* bytes */
-#define CONTROL_CLIENTS  1280 /* most clients of a socket, besides watchers */
-#define CONTROL_RESERVED 256  /* places of these, for users with fewer than CONTROL_FEW clients */
+#define CONTROL_CLIENTS  1280 /* most clients of a socket, not counting watchers */
+#define CONTROL_RESERVED 256  /* of these, places for users with fewer than CONTROL_FEW clients */
 #define CONTROL_FEW      16
-#define CONTROL_WATCHERS 64 /* of a socket */
+#define CONTROL_WATCHERS 64 /* most watchers of a socket */
 #define CONTROL_WATCHES  16 /* most watchers of one user */
 #define CONTROL_NEVER    UINT64_MAX
 
@@ -45,20 +45,20 @@ struct control_client {
     uid_t user;
     pid_t pid;
     bool asked, last, closing, watches;
-    uint64_t due;  /* deadline, by uv_now(): to send a request, to get an answer, or to read it */
+    uint64_t due;  /* deadline by uv_now() to send a request, get an answer, or read the answer */
     char *rest;    /* bytes for the client that the kernel has not accepted yet; NULL: none */
     size_t length; /* the length of `rest` */
     struct control_client *next;
-    /* If the answer comes later: */
+    /* These fields are used while the client waits for an answer that comes later. */
     bool waits;
-    const char *late; /* the answer if the deadline is over */
+    const char *late; /* the answer when the deadline has passed */
     uint32_t asks;    /* the number of a question to another member (inquiry.c); or */
     uint64_t order;   /* the number of an order to hand over (orders.c) */
-    uint16_t peer;    /* asks: the member that was asked */
-    int64_t since;    /* asks: when it was asked */
+    uint16_t peer;    /* with `asks`: the member that was asked */
+    int64_t since;    /* with `asks`: when that member was asked */
 };
 
-/* A socket that clients connect to. */
+/* A socket to which clients connect. */
 struct control_door {
     struct control *control; /* NULL: the socket is not open */
     uv_poll_t poll;
@@ -73,7 +73,7 @@ struct control {
     int ready;     /* an epoll descriptor for all clients */
     uv_poll_t poll;
     uv_timer_t late;
-    struct control_client *clients, *gone; /* gone: disconnected, freed in a later turn */
+    struct control_client *clients, *gone; /* gone: disconnected, to be freed later */
     /* Answers a request, or calls control_wait(). */
     void (*ask)(void *context, struct control_client *client, json_t *request);
     void *context;
@@ -83,25 +83,27 @@ struct control {
 const char *control_name(enum control_which which);
 
 /* Binds a socket of that type to a path, and replaces a socket that an earlier process left there.
- * Returns its descriptor, which does not listen yet; -1, with a complaint, if it fails. */
+ * Returns the descriptor of the socket, which does not listen yet; -1, with a complaint, if this
+ * fails. */
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint);
 
-/* Opens a socket. Returns false, with a complaint, if it fails. */
+/* Opens a socket. Returns false, with a complaint, if this fails. */
 bool control_open(struct control *c, enum control_which which, const char *path,
                   struct text *complaint);
 /* Sends the answer, and disconnects the client when the kernel has accepted all of it. Takes over
  * the reference. */
 void control_answer(struct control_client *client, json_t *answer);
-/* Makes the client a watcher, which gets lines by control_tell(). Returns false if there are too
- * many watchers. */
+/* Makes the client a watcher, which receives the lines of control_tell(). Returns false if there
+ * are too many watchers. */
 bool control_watch(struct control_client *client);
-/* Sends a line to a watcher, and disconnects it if it is too slow. Takes over the reference. */
+/* Sends a line to a watcher, and disconnects the watcher if it is too slow. Takes over the
+ * reference. */
 void control_tell(struct control_client *client, json_t *line);
-/* Lets the client wait for an answer by control_answer(). If there is none within `patience`
- * milliseconds, the client is refused with the reason `late`. */
+/* Makes the client wait until control_answer() is called. After `patience` milliseconds without an
+ * answer, the client is refused with the reason `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
-/* To be called every second: accepts connections again after the process had run out of
- * descriptors. */
+/* Accepts connections again after the process has run out of descriptors. The daemon calls this
+ * function every second. */
 void control_tick(struct control *c);
 void control_close(struct control *c);
 

@@ -1,5 +1,6 @@
 /* Runs one member: opens and closes its sockets and timers, logs its changes, and does the periodic
- * work. work.c decides what may work under an office, answers.c answers the clients. */
+ * work. work.c decides which work is permitted under an office, and answers.c answers the
+ * clients. */
 #include "daemon.h"
 
 #include "../base/exit.h"
@@ -86,7 +87,7 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* elect_member_start() is running; open_member() announces afterwards */
+    if (d->member == NULL) /* elect_member_start() still runs; open_member() announces later */
         return;
     work_news(&d->work, news);
     work_turn(&d->work, news->group);
@@ -101,7 +102,8 @@ static void write_event(char text[JOURNAL_TEXT], const char *subject, const char
              term != 0 ? " in term " : "", term != 0 ? elect_term_text(term, number) : "");
 }
 
-/* Must be called while the state of the group still shows the term of the office that is over. */
+/* The caller must not have updated the state of the group yet, because the entry contains the term
+ * of the office that has ended. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
@@ -143,8 +145,8 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
                                           .peer = peer});
 }
 
-/* Updates the state of a group that clients see. If it has changed, logs the change and informs
- * the service manager, hooks and clients. */
+/* Updates the state of a group that clients see. If that state has changed, logs the change and
+ * informs the service manager, hooks and clients. */
 static void show(void *context, unsigned group)
 {
     struct daemon *d = context;
@@ -157,9 +159,9 @@ static void show(void *context, unsigned group)
     }
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0' && before.leads) /* the step that found it has another reason */
+    if (w->because[0] == '\0' && before.leads) /* the latest step had another cause */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] == '\0') /* a heartbeat, or its absence, whose rules have no words */
+    else if (w->because[0] == '\0') /* the rules about heartbeats have no text */
         snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
                  shown.known ? " reports that it leads" : "");
@@ -173,8 +175,8 @@ static void show(void *context, unsigned group)
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
-/* Shows the term of a leader as soon as it is known. A member may learn who leads before it learns
- * the term: a grant contains the term, but announces nothing. */
+/* Updates the shown term of a leader as soon as this member knows the term. A member may know its
+ * leader before it knows the leader's term, because granting a term does not announce any news. */
 static void show_learned_term(struct daemon *d, unsigned group)
 {
     const struct elect_news *before = &d->group[group].news;
@@ -184,7 +186,7 @@ static void show_learned_term(struct daemon *d, unsigned group)
         show(d, group);
 }
 
-/* Returns the other member that a rule names; NULL if it names none. */
+/* Returns the other member that a rule names; NULL if the rule names no other member. */
 static const char *peer_of(const struct daemon *d, const struct elect_rule *rule)
 {
     uint8_t me = elect_rank(&d->elect, d->me->peer.id);
@@ -271,7 +273,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* the cause follows the colon */
+    const char *cause = strstr(what, ": "); /* the text after the colon is the cause */
     if (news == ELECT_PEER_OPENED)
         d->is_silent[index_of(d, id)] = false;
     char text[JOURNAL_TEXT];
@@ -421,8 +423,8 @@ static void ticks(uv_timer_t *timer)
         resolve_all(d);
 }
 
-/* Ticks up to TICK_SLACK earlier if the loop is awake anyway, so that an idle daemon wakes up less
- * often. */
+/* Runs the periodic work up to TICK_SLACK early if the loop is awake anyway, so that an idle daemon
+ * wakes up less often. */
 static void awake(uv_check_t *check)
 {
     struct daemon *d = check->data;
@@ -440,8 +442,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends the daemon when every office has been handed over or has expired, and no on-follower is left
- * to run. */
+/* Ends the daemon when every office has been handed over or has expired, and every on-follower that
+ * is due has run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);
@@ -455,7 +457,7 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Begins to stop: hands over every office, and seeks no new one meanwhile. */
+/* Begins to stop: hands over every office, and keeps the member from seeking another one. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)
@@ -546,7 +548,7 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
     return d->member != NULL;
 }
 
-/* Gives the work what it needs from the daemon. */
+/* Sets the fields of struct work that the daemon provides. */
 static void prepare_work(struct daemon *d)
 {
     d->work.loop = &d->loop;
@@ -604,7 +606,7 @@ static void close_all(struct daemon *d)
     uv_cancel((uv_req_t *)&d->resolver.request);
     for (unsigned i = 0; i < 3; i++) /* runs the callbacks of closed handles */
         uv_run(&d->loop, UV_RUN_NOWAIT);
-    if (d->resolver.busy) /* do not wait for a name server that does not answer */
+    if (d->resolver.busy) /* exit without waiting for a slow name server */
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);

@@ -1,5 +1,6 @@
 /*
- * `elect daemon`: one member, its log, its control sockets, its service manager.
+ * `elect daemon` runs one member, with its log and its control sockets, and notifies the service
+ * manager.
  *
  *     daemon.c     starts, runs and stops the member
  *     answers.c    the verbs of the control sockets that change something
@@ -10,7 +11,7 @@
  *     reload.c     reads the configuration again
  *     resolve.c    looks up the host names of other members
  *
- * These files share struct daemon. No other file of this folder uses it.
+ * Only these files use struct daemon.
  */
 #ifndef ELECT_DAEMON_DAEMON_H
 #define ELECT_DAEMON_DAEMON_H
@@ -30,13 +31,13 @@ struct watched {
     bool paused;                /* elections are paused */
     int64_t since;              /* when `news` last changed, in microseconds since 1970 */
     char because[JOURNAL_TEXT]; /* the cause of that change */
-    char cause[JOURNAL_TEXT];   /* the cause of the next change, from the latest step or a hook */
+    char cause[JOURNAL_TEXT];   /* the cause of the next change, set by the latest step or a hook */
 };
 
 struct resolver {
     struct daemon *daemon;
     uv_getaddrinfo_t request;
-    bool busy, failed; /* failed: a lookup of this pass failed */
+    bool busy, failed; /* failed: a lookup in this pass over all names failed */
     unsigned place;    /* index of the member, times ELECT_UV_LINKS, plus the link */
     char name[CONFIG_NAME];
     bool unknown[SESSION_PEERS * ELECT_UV_LINKS]; /* by place: the last lookup failed */
@@ -60,16 +61,16 @@ struct daemon {
     uint32_t inquiries;
     struct {
         unsigned tick, count;
-    } told[SESSION_PEERS]; /* how many notes from each member were answered in this second */
+    } told[SESSION_PEERS]; /* how many notes from each member this member answered in this second */
     struct resolver resolver;
-    sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member */
+    sa_family_t family[ELECT_UV_LINKS]; /* the family of this member's sockets */
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
     bool is_silent[SESSION_PEERS]; /* the log says that it is down or cut off */
     struct {
         unsigned tick;
         enum elect_peer_news news;
-    } refused[SESSION_PEERS]; /* the last entry about a refusal of each peer, and when */
+    } refused[SESSION_PEERS]; /* the last logged refusal of each peer, and its tick */
     struct doctor doctor;
     elect_time began;
     unsigned ticks;
@@ -78,14 +79,14 @@ struct daemon {
     int status;
 };
 
-/* Runs the member until it is told to stop, or fails. Returns the exit status of the process. Wipes
- * the keys in the enrolment. */
+/* Runs the member until it stops or fails. Returns the exit status of the process. Wipes the keys
+ * in the enrolment. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
                struct enrolment *e, const struct guard *guard, const struct journal_options *log);
 
-/* Logs an entry with its group (-1: none), its leader and its term. */
+/* Logs an entry, to which it adds the leader and the term of the entry's group (-1: none). */
 void daemon_note(struct daemon *d, const struct journal_note *note);
-/* Logs an entry that has only a text. */
+/* Logs an entry that has a text but no cause. */
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
 /* Logs a warning if the configuration is valid but unwise. */
 void daemon_log_warning(struct daemon *d);
@@ -109,7 +110,8 @@ void query_watchers(void *context, const struct journal_entry *e);
 
 /* Returns the entries of the flight recorder of this member that the question selects. */
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
-/* Asks another member for entries of its flight recorder. The client waits for the answer. */
+/* Asks another member for entries of its flight recorder, and makes the client wait for the
+ * answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
 /* Sends a note to another member; it may be lost. Takes over the reference. */
@@ -120,26 +122,27 @@ unsigned inquiry_peer(const struct daemon *d, uint16_t id);
 /* Handles a note from another member: a question, an answer, or an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
 
-/* Asks another member for its settings, beginning with number `from`. Its answer updates the
- * differences in `doctor`. */
+/* Asks another member for its settings, beginning with number `from`. The answer updates the
+ * differences that `elect doctor` reports. */
 void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from);
-/* Asks another member for the time of its clock. The answer repeats `now`. */
+/* Asks another member for the time of its clock. The answer of that member repeats `now`. */
 void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
 
 /* ---- doctor.c ---- */
 
-/* To be called every second: evaluates the findings, and logs those that are new or gone. */
+/* Evaluates the findings, and logs each finding that has appeared or has been cleared. The daemon
+ * calls this function every second. */
 void doctor_tick(struct daemon *d);
-/* Takes a reading of the clock of peer `i`, in the order of elect_member_peer(), which was asked
- * for it at `asked`. */
+/* Handles a reading of the clock of peer `i`, in the order of elect_member_peer(). This member
+ * asked that peer at `asked`. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading);
 /* Returns the worst finding of the last second; null if there is none. */
 json_t *doctor_worst(const struct daemon *d);
 
 /* ---- reload.c ---- */
 
-/* Reads the configuration again. Returns true, with what has changed in `done`; or false, with the
- * reason, if nothing has changed. */
+/* Reads the configuration again. Returns true and a list of the changes in `done`; or false and a
+ * complaint, and then nothing has changed. */
 bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
 
 /* ---- resolve.c ---- */

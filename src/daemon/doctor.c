@@ -10,14 +10,14 @@
 
 #define MILLISECOND  1000
 #define SECOND       1000000
-#define LASTS        3   /* evaluations after which a finding is logged, or counts as resolved */
+#define LASTS        3   /* evaluations until a finding is logged, or counts as resolved */
 #define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
-#define ASK_EVERY    10  /* ticks between two questions to a peer */
-#define FEW_SYNCS    10  /* with fewer writes the disk is not judged */
+#define ASK_EVERY    10  /* ticks between two clock questions to a peer */
+#define FEW_SYNCS    10  /* with fewer writes the disk gets no finding */
 #define MANY_SYNCS   100 /* with fewer writes the 99th percentile is not used */
 #define STALL_COUNTS 600 /* seconds for which a stall is a finding */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* running peers are heard by then: they send a HELLO a second */
+#define START        (3 * SECOND) /* running peers send a HELLO every second */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -41,7 +41,7 @@ find(struct doctor *r, enum doctor_severity severity, const char *area, int grou
     va_start(values, format);
     vsnprintf(f->what, sizeof f->what, format, values);
     va_end(values);
-    text_clean(f->object); /* snprintf may have cut a path in the middle of a character */
+    text_clean(f->object); /* snprintf may have cut a path inside a character */
     text_clean(f->what);
     return f;
 }
@@ -55,8 +55,8 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct finding *f, cons
     text_clean(f->remedy);
 }
 
-/* Returns true during the first seconds of a member, when even a healthy cluster would show the
- * finding. */
+/* Returns true during the first seconds of a member, in which some findings appear even if the
+ * cluster is healthy. */
 static bool is_too_early(struct daemon *d)
 {
     bool early = elect_uv_now() - d->began < START;
@@ -89,8 +89,8 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* Finds a leader without a healthy run. A leader whose last run ended in good order keeps its
- * office, but nothing works under it. */
+/* Reports a leader without a healthy run. A leader whose last run ended in good order keeps its
+ * office, although no work is done under that office. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -127,8 +127,8 @@ static void check_readiness(struct daemon *d, unsigned group)
            name);
 }
 
-/* Finds that no leader has been known for longer than an election should take, including the wait
- * for a lease that may still be in force. */
+/* Reports that this member has known no leader for longer than an election should take. That time
+ * includes the wait for a lease that may still be in force. */
 static void check_leader(struct daemon *d, unsigned group)
 {
     elect_time now = elect_uv_now(), *led = &d->doctor.led[group];
@@ -180,7 +180,7 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
            "%s", remedies[p->rejected.reason]);
 }
 
-/* Finds a member that has the key, but is not in the configuration of this member. */
+/* Reports a member that has the key, but is missing from the configuration of this member. */
 static void check_stranger(struct daemon *d)
 {
     uint16_t id;
@@ -238,8 +238,9 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
            "use the same elect.conf on all members, then run elect reload");
 }
 
-/* The peer read its clock between the question and the answer, which bounds the difference of the
- * two clocks. A late message widens the bounds, but never makes a correct clock look wrong. */
+/* The peer read its clock after this member sent the question and before this member received the
+ * answer. These two times bound the difference between the clocks. A late message widens the
+ * bounds, but never makes a correct clock look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -258,8 +259,9 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Finds a clock whose rate differs too much. A second leader is ruled out only while each clock is
- * right within rho. Two clocks that differ by more than rho may both be, but no member can tell. */
+/* Reports a peer whose clock differs too much in its rate. A second leader is impossible only while
+ * the error of each clock is at most rho. If two clocks differ by more than rho, the errors of both
+ * may still be at most rho, but no member can know that. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -274,8 +276,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if the peer leads a group, and has not reported its work there since this member
- * learned that it leads. */
+/* Returns true if the peer leads a group, but has not reported its work in that group since this
+ * member found out that the peer leads it. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;
@@ -288,8 +290,8 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 }
 
 /* Asks peers for their settings and clocks, one question at a time, because only one note to each
- * peer can be pending. The measurement restarts when a peer has restarted, because that peer may
- * then have another clock. */
+ * peer can be pending. The measurement of a clock restarts when the peer has restarted, because the
+ * peer may then have another clock. */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;
@@ -307,8 +309,8 @@ static void ask_peers(struct daemon *d)
     }
 }
 
-/* Finds a key that a peer lacks: during a rotation, either the key is new on this member, or it was
- * removed on the peer. */
+/* Reports a key that a peer lacks. During a rotation of keys, either the key is new on this member,
+ * or it was removed on the peer. */
 static void check_key_of(struct daemon *d, const struct elect_peer_info *p)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -345,7 +347,7 @@ static void check_peers(struct daemon *d)
     }
 }
 
-/* Finds members that are down and would be locked out if one of two keys were removed. */
+/* Reports members that are down and would be locked out if one of the two keys were removed. */
 static void check_keys(struct daemon *d)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -368,7 +370,7 @@ static void check_keys(struct daemon *d)
 static void check_disk(struct daemon *d)
 {
     struct elect_disk disk = elect_member_disk(d->member);
-    bool many = disk.syncs >= MANY_SYNCS; /* with fewer, p99 would be a single slow write */
+    bool many = disk.syncs >= MANY_SYNCS; /* with fewer, p99 would show only the slowest write */
     uint64_t high = many ? disk.p99 : disk.p90;
     if (disk.syncs < FEW_SYNCS || high <= d->config.delay)
         return;
@@ -430,7 +432,7 @@ static void evaluate(struct daemon *d)
     if (warning[0] != '\0') {
         struct finding *f =
             find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning);
-        f->is_logged = true; /* by daemon_log_warning() */
+        f->is_logged = true; /* daemon_log_warning() logs it */
         remedy(f, "see elect.conf(5), role");
     }
     for (unsigned i = 0; i < d->config.groups; i++)

@@ -1,7 +1,7 @@
 /*
- * Finds what is wrong with this member and its cluster, and what to do: `elect doctor`. Findings
- * are evaluated every second. Each is logged when it has lasted for some seconds, and again when it
- * is resolved; the status contains the worst one.
+ * Finds problems of this member and its cluster, and their remedies, for `elect doctor`. The daemon
+ * evaluates the findings every second. It logs a finding when it has lasted for some seconds, and
+ * again when it is resolved; the status contains the worst finding.
  */
 #ifndef ELECT_DAEMON_DOCTOR_H
 #define ELECT_DAEMON_DOCTOR_H
@@ -23,40 +23,40 @@ struct finding {
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 
-/* The memory of a finding, which decides when it is logged. */
+/* The history of a finding, which determines when the finding is logged. */
 struct finding_seen {
     const char *area;
     int group;
     char object[CONFIG_NAME];
-    uint8_t lasted, missed; /* evaluations in which it was present; absent, in a row */
+    uint8_t lasted, missed; /* evaluations in a row with, and without, the finding */
     bool logged;
 };
 
 /* Bounds on how far the clock of a peer was ahead of the clock of this member. */
 struct clock_reading {
-    elect_time at, least, most; /* at: by the clock of this member; 0: never */
+    elect_time at, least, most; /* at: by this member's clock; 0: no reading */
 };
 
 /* Bounds on how much faster the clock of a peer runs than the clock of this member. */
 struct clock_rate {
     uint32_t incarnation;       /* of the peer */
-    elect_time asked;           /* when the peer was asked; 0: no answer is awaited */
-    struct clock_reading first; /* the first of this window */
+    elect_time asked;           /* when this member asked the peer; 0: no answer is due */
+    struct clock_reading first; /* the first reading of this window */
     bool known;                 /* `least` and `most` are known */
     double least, most;
 };
 
 /* The latest report from a peer about the work under its leadership. */
 struct peer_work {
-    elect_time heard; /* 0: never */
-    int64_t date;     /* when it was heard, in microseconds since 1970 */
-    json_t *groups;   /* {"main": [pid, since]}; an absent group has no work on that peer */
+    elect_time heard; /* when the report came; 0: never */
+    int64_t date;     /* when the report came, in microseconds since 1970 */
+    json_t *groups;   /* {"main": [pid, since]}; without a key, a group has no work there */
 };
 
 struct doctor {
     unsigned count, seen;
-    unsigned omitted; /* findings for which there was no room */
-    bool starting;    /* the member has just started, and peers may not be heard yet */
+    unsigned omitted; /* findings that did not fit into the list */
+    bool starting;    /* the member has just started, and may not have heard its peers yet */
     struct finding finding[DOCTOR_FINDINGS], surplus;
     struct finding_seen memory[DOCTOR_FINDINGS];
     elect_time led[STORE_GROUPS];       /* when a leader was last known; 0: never */
@@ -64,7 +64,7 @@ struct doctor {
     struct {
         struct clock_rate clock;
         struct peer_work work;
-        char differs[DOCTOR_TEXT]; /* how its settings differ; empty: not known */
+        char differs[DOCTOR_TEXT]; /* how the peer's settings differ; empty: not known */
     } peer[SESSION_PEERS];
 };
 

@@ -1,5 +1,5 @@
-/* Collects the options with which a member starts: addresses (it looks up host names), groups, the
- * state file and keys. */
+/* Collects the options with which a member starts: addresses, for which it looks up host names,
+ * groups, the state file and keys. */
 #include "enrolment.h"
 
 #include <ifaddrs.h>
@@ -58,8 +58,8 @@ static bool has_interface(const union elect_address *a, bool broadcast)
 
 bool enroll_is_local(const union elect_address *a) { return has_interface(a, false); }
 
-/* Returns true if the address is only a broadcast address: in a network of a single address, which
- * some clouds use, an address may be both. */
+/* Returns true if the address is a broadcast address and not also a normal address of this machine.
+ * It can be both in a network with a single address, which some clouds use. */
 static bool is_broadcast(const union elect_address *a)
 {
     return has_interface(a, true) && !has_interface(a, false);

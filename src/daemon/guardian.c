@@ -1,5 +1,5 @@
-/* The two loops of the guardian: one while the member lives, and one after its death. guardian.h
- * lists the steps after its death, in their order. */
+/* Contains the two loops of the guardian: one until the member dies, and one after its death.
+ * guardian.h lists the steps after the death of the member in order. */
 #include "guardian.h"
 
 #include "../base/exit.h"
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define HOLDERS   256
-#define LONG_WAIT INT64_C(1000000000) /* microseconds: longer than any wait that matters */
-#define TRIES     5                   /* to run an on-follower that is killed */
+#define LONG_WAIT INT64_C(1000000000) /* microseconds; longer than any wait in practice */
+#define TRIES     5                   /* attempts to run an on-follower that is killed */
 #define SENDS     3                   /* how often a testament is sent */
 static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds after the first time */
 
@@ -39,15 +39,15 @@ struct holder {
 
 /* The testament and the hooks of a group. */
 struct estate {
-    bool deposited;          /* there is a testament */
-    bool burnt;              /* on-follower failed, so that the testament must not be sent */
-    elect_time doubtful;     /* until then work that did not report its end may go on */
-    bool led;                /* on-leader was run, and on-follower was not since */
-    pid_t hook_parent;       /* the parent of the hook that runs; 0: none runs */
-    bool cancelled;          /* the hook was told to end */
-    bool killed;             /* another process killed the hook parent: its children may live */
-    bool cut_short;          /* the latest hook was killed before it could end */
-    struct guard_note hook;  /* the latest hook */
+    bool deposited;         /* the guardian has a testament */
+    bool burnt;             /* the testament must not be sent, because on-follower failed */
+    elect_time doubtful;    /* until then, work that did not report its end may continue */
+    bool led;               /* on-leader was run, and on-follower was not since */
+    pid_t hook_parent;      /* the parent of the hook that runs; 0: none runs */
+    bool cancelled;         /* the hook was told to end */
+    bool killed;            /* another process killed the hook parent: its children may still run */
+    bool cut_short;         /* the latest hook was killed before it could end */
+    struct guard_note hook; /* the latest hook */
     struct guard_note ended; /* the on-follower that undoes the latest on-leader */
     unsigned sent;           /* how often the testament was sent */
     int64_t first;           /* the earliest time to send the testament; 0: not known yet */
@@ -70,7 +70,7 @@ struct guardian {
     struct journal journal;
 };
 
-/* `level`: 0 means the level of the event. */
+/* Logs an entry. If `level` is 0, the entry has the level of its event. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -93,7 +93,7 @@ static bool has_holder(const struct guardian *g, unsigned group)
 }
 
 /* Handles an event on the channel of a holder: the holder reports that its work has ended, or the
- * channel ends without that report. In the latter case the work may go on, and the testament must
+ * channel ends without that report. In the latter case the work may continue, so the testament must
  * wait. */
 static void hear_holder(struct guardian *g, unsigned i)
 {
@@ -102,7 +102,7 @@ static void hear_holder(struct guardian *g, unsigned i)
     ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != 1 || word != TALK_IS_EMPTY) { /* the work goes on for at most one lease */
+    if (got != 1 || word != TALK_IS_EMPTY) { /* the work continues for at most one lease */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
         say(g, LEVEL_WARNING, h->group, "testament delayed by one lease",
             "a run ended without reporting that its work has stopped");
@@ -113,7 +113,7 @@ static void hear_holder(struct guardian *g, unsigned i)
 
 static void hear_holders(struct guardian *g, const struct pollfd *polled, unsigned count)
 {
-    for (unsigned i = count; i-- > 0;) /* hear_holder() moves the last one to a free place */
+    for (unsigned i = count; i-- > 0;) /* hear_holder() moves the last holder to a free place */
         if (polled[i].revents != 0)
             hear_holder(g, i);
 }
@@ -128,7 +128,7 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Returns true if the office of this hook still lasts, so that no other member can lead yet. */
+/* Returns true if the office of this hook has not ended, so that no other member can lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -209,7 +209,7 @@ static void cancel(struct estate *e)
     e->cancelled = true;
 }
 
-/* Handles one note of the member. Returns false if there is none. */
+/* Handles one note of the member. Returns false if no note is waiting. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -282,8 +282,8 @@ static bool is_known(const struct guardian *g, pid_t child)
     return known;
 }
 
-/* Kills the processes that a killed hook parent left behind. They are children of the guardian now,
- * because the guardian is a subreaper. Returns when none is left. */
+/* Kills the processes that a killed hook parent left behind, until none is left. These processes
+ * have become children of the guardian, because the guardian is a subreaper. */
 static void kill_strays(struct guardian *g)
 {
     static pid_t child[256];
@@ -330,9 +330,9 @@ static void take_signals(struct guardian *g)
     }
 }
 
-/* Cancels pre-leader and on-leader if their office is over, even if the member is stopped and
- * cannot do so. Returns in how many milliseconds to call this function again; -1: no such hook
- * runs. */
+/* Cancels pre-leader and on-leader when their office is over, because the member may be stopped and
+ * unable to cancel them. Returns the milliseconds until this function must be called again; -1 if
+ * no such hook runs. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -360,7 +360,7 @@ static void watch(struct guardian *g)
         if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
         if (fds[0].revents != 0 && take_note(g))
-            continue; /* handle all notes about a holder before the end of its channel */
+            continue; /* all notes about a holder come before the end of its channel */
         if (fds[0].revents != 0)
             fds[0].fd = -1; /* the member has ended, or is about to end: SIGCHLD follows */
         hear_holders(g, fds + 2, holders);
@@ -379,8 +379,8 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* On the first try, runs on-follower in each group where on-leader was run; on later tries, only
- * where on-follower was killed. Returns false if there is no such group. */
+/* On the first try, runs on-follower in each group in which on-leader was run; on later tries, only
+ * in groups in which on-follower was killed. Returns false if there is no such group. */
 static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -401,8 +401,9 @@ static bool try_to_undo(struct guardian *g, bool first)
     return some;
 }
 
-/* Undoes every on-leader. If on-follower fails, the testament must not be sent. A service manager
- * that stops the unit may also send SIGTERM to hooks, so a killed on-follower is run again. */
+/* Runs on-follower to undo every on-leader. If on-follower fails, the testament must not be sent. A
+ * service manager that stops the unit may also send SIGTERM to hooks, so this function runs a
+ * killed on-follower again. */
 static void undo_hooks(struct guardian *g)
 {
     for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
@@ -427,8 +428,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns when the testament of a group is due, or must be checked again; ELECT_UNSET if it will
- * never be sent. */
+/* Returns when the guardian must send the testament of a group or check it again; ELECT_UNSET if
+ * the testament will never be sent. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -442,11 +443,11 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* after the lease no voter waits for the testament */
+    /* once the lease is over, no voter waits for the testament */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
-/* Sends the testaments that are due. Returns false if none will be due later. */
+/* Sends the testaments that are due. Returns false if no testament will be due later. */
 static bool execute(struct guardian *g, elect_time *next)
 {
     *next = ELECT_UNSET;

@@ -1,20 +1,21 @@
 /*
- * The guardian: the parent of the process of the member, here called the member. The guardian forks
- * the member before any key is read, so it never holds a key. It keeps the sockets of the member,
- * the testaments that the member deposits, and a channel to each run that works under a mandate of
- * the member. It runs the hooks. When the member is dead, as waitpid() reports, the guardian
+ * The guardian is the parent of the process of the member; in this file, "the member" means that
+ * process. The guardian forks the member before any key is read, so the guardian never holds a key.
+ * It keeps the sockets of the member, the testaments that the member deposits, and a channel to
+ * each run that works under a mandate of the member. The guardian also runs the hooks. When
+ * waitpid() reports that the member is dead, the guardian
  *
  *  1. reads the last notes of the member, which may void a testament;
- *  2. kills the hooks that run, and waits until none of their processes is left;
+ *  2. kills the running hooks, and waits until all of their processes are gone;
  *  3. runs on-follower for each group in which on-leader was run, and kills the processes that
- *     on-follower leaves;
+ *     on-follower leaves behind;
  *  4. waits until every run that works in the group reports that its work has stopped; if the
  *     channel of a run ends without that report, the testament waits for one lease;
- *  5. waits until the deadlines that clients were given are over;
- *  6. sends the testament, on all links, three times, unless the lease is over by then.
+ *  5. waits until the deadlines of all clients have passed;
+ *  6. sends the testament three times on all links, unless the lease has ended by then.
  *
  * A member that is stopped (SIGSTOP) is not dead. If the guardian dies, the member runs on-follower
- * if it is due, hands over and ends.
+ * where it is due, hands over its offices and ends.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H
@@ -24,28 +25,28 @@
 
 #include <stdatomic.h>
 
-/* Memory that the member and the guardian share. Times are of CLOCK_BOOTTIME. */
+/* Memory that the member and the guardian share. All times are times of CLOCK_BOOTTIME. */
 struct guard_page {
     _Atomic int64_t until[STORE_GROUPS];      /* the end of the office; 0: there is none */
     _Atomic uint64_t office[STORE_GROUPS];    /* the first term of the office */
-    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline that clients were given */
+    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline of the clients */
     _Atomic int64_t delay, lease; /* testament-delay, and the longest configured lease */
     struct journal_shared log;
 };
 
-/* The notes of the member, and DONE, the answer of the guardian. */
+/* The notes that the member sends, and DONE, with which the guardian answers. */
 enum guard_word {
     GUARD_DEPOSIT, /* a testament, which replaces the previous one of that group */
-    GUARD_VOID,    /* that group has no testament from now on; acknowledged */
-    GUARD_FORGET,  /* no group has a testament: the member ends in good order */
-    GUARD_HOLD,    /* with a descriptor: the channel of a run in that group; acknowledged */
+    GUARD_VOID,    /* removes the testament of that group; acknowledged */
+    GUARD_FORGET,  /* removes all testaments, because the member ends in good order */
+    GUARD_HOLD,    /* carries the channel of a run in that group; acknowledged */
     GUARD_DROP,    /* the work of the run with that serial has ended, or never began */
-    GUARD_HOOK,    /* run a hook; answered with its outcome */
-    GUARD_CANCEL,  /* end the hook with that serial */
+    GUARD_HOOK,    /* runs a hook; answered with the outcome of the hook */
+    GUARD_CANCEL,  /* ends the hook with that serial */
     GUARD_DONE     /* from the guardian: an acknowledgement, or the outcome of a hook */
 };
 
-/* One packet of the channel. DEPOSIT is followed by the used part of struct elect_testament. */
+/* One packet of the channel. After a DEPOSIT comes the used part of struct elect_testament. */
 struct guard_note {
     uint8_t word, group, hook; /* enum guard_word, enum hook */
     int32_t outcome;           /* DONE: 0, or the outcome of the hook, or an error */
@@ -55,16 +56,16 @@ struct guard_note {
     char leader[CONFIG_NAME];
 };
 
-/* The means that the guardian gives to the member. */
+/* The descriptors and the memory that the guardian gives to the member. */
 struct guard {
     int channel;
     struct guard_page *page;
-    int hooks; /* a pipe, whose other end is open in the guardian and in its hook parents */
+    int hooks; /* a pipe whose other end the guardian and its hook parents hold open */
     int sockets[ELECT_UV_LINKS];
 };
 
-/* Forks a child that calls `member`, and becomes its guardian. Returns, in both processes, what
- * `member` returned. */
+/* Forks a child that calls `member`, and becomes the guardian of that child. In both processes,
+ * returns the result of `member`. */
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
                  const struct journal_options *log,
                  int (*member)(const struct guard *guard, void *context), void *context);

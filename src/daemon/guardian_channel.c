@@ -1,5 +1,5 @@
-/* Sends and receives the notes between the member and its guardian. Each is a packet that may carry
- * a descriptor. No function waits, because the other process may be stopped. */
+/* Sends and receives the notes between the member and its guardian. Each note is a packet that may
+ * carry a descriptor. The functions never wait, because the other process may be stopped. */
 #include "guardian_channel.h"
 
 #include <errno.h>
@@ -47,9 +47,9 @@ ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = d.bytes,
-                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* room for one, not for two */
+                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* room for one descriptor only */
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* the sender ended; its last notes can still be received */
+    if (got < 0 && errno == ECONNRESET) /* the sender has ended: its last notes can still be read */
         got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0 && m.msg_controllen >= sizeof d.head && d.head.cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(&d.head), sizeof *fd);

@@ -1,4 +1,4 @@
-/* Two processes for one hook: the hook parent, and the hook itself. See hook.h. */
+/* Runs two processes for each hook: the hook parent, and the hook itself. See hook.h. */
 #include "hook.h"
 
 #include "../base/clock.h"
@@ -155,7 +155,7 @@ static int watch(pid_t hook, int64_t end, int signals, struct hook_output *outpu
         if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
             continue;
         if (fds[1].revents != 0 && !hook_output_take(output))
-            fds[1].fd = -1; /* the hook has closed its end, and may still run */
+            fds[1].fd = -1; /* the hook has closed its end of the pipe, and may still run */
         if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
@@ -191,11 +191,11 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
     log_stream_open(&journal->stream,
-                    journal->options.json); /* close_all_but() has closed the old one */
+                    journal->options.json); /* close_all_but() closed the old descriptor */
 }
 
 /* Closes all descriptors but the standard ones and `held`. A hook parent may outlive the process
- * that started it, and must not keep the sockets of that process open. */
+ * that started it, so it must not keep the sockets of that process open. */
 static void close_all_but(int held)
 {
     const int kept = STDERR_FILENO + 1;
@@ -209,7 +209,7 @@ static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t
 {
     int64_t end = boottime_now() + l->c->hook_timeout;
     int pair[2], outcome = HOOK_FAILED;
-    setsid(); /* so that hooks receive no signals of a terminal */
+    setsid(); /* hooks must not receive the signals of a terminal */
     tree_adopt();
     close_all_but(held);
     int signals = take_signals();

@@ -1,9 +1,9 @@
 /*
- * Runs one hook. The guardian runs hooks, or the member does if its guardian is dead. The parent of
- * a hook is a separate process, the hook parent, which waits for the hook, ends it at its timeout,
- * and kills every process that the hook leaves. So no process of a hook outlives the hook; work
- * that must continue belongs under elect run. A hook is started without a shell, with a new
- * environment, from a path that only root or this user can change (see trusted.h).
+ * Runs one hook. The guardian runs the hooks; if the guardian is dead, the member runs them. The
+ * parent of a hook is a separate process, the hook parent, which waits for the hook, ends it at its
+ * timeout, and kills every process that the hook leaves behind. As no process of a hook outlives
+ * the hook, work that must continue belongs under elect run. A hook is started without a shell,
+ * with a new environment, from a path that only root or this user can change (see trusted.h).
  */
 #ifndef ELECT_DAEMON_HOOK_H
 #define ELECT_DAEMON_HOOK_H
@@ -12,8 +12,8 @@
 
 #include <sys/types.h>
 
-/* Outcomes besides the exit status of the hook. Exit status 0 means done, 1 means retry (from
- * pre-leader: decline), and any other value means give up. */
+/* Outcomes that are not exit statuses of the hook. Exit status 0 of a hook means done, 1 means
+ * retry (from pre-leader: decline), and any other value means give up. */
 enum {
     HOOK_TIMED_OUT = 124,
     HOOK_CANCELLED = 125,
@@ -24,17 +24,17 @@ enum {
 const char *hook_name(enum hook hook);
 
 /* Returns false, with the name of the hook and the reason, if this user could not run a configured
- * hook. Without this check, a cluster would elect one member after another, and each would fail to
- * run its hook. */
+ * hook. Without this check, a cluster would elect one member after another, and each member would
+ * fail to run its hook. */
 bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
 /* Starts a hook. Returns the process id of its hook parent, whose exit status is the outcome; -1 if
- * it could not be forked. SIGTERM to the hook parent cancels the hook. The output of the hook is
- * logged. The hook parent keeps the descriptor `held` (-1: none) open until no process of the hook
- * is left. */
+ * the fork failed. SIGTERM to the hook parent cancels the hook. The output of the hook is logged.
+ * The hook parent keeps the descriptor `held` (-1: none) open until every process of the hook has
+ * ended. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note, struct journal *journal, int held);
-/* Returns the outcome that a status of waitpid() means. */
+/* Converts a status of waitpid() into an outcome. */
 int hook_outcome(int status);
 
 #endif

@@ -1,5 +1,5 @@
-/* Decides which hook the guardian is to run next, and what follows from its outcome: a leader
- * resigns if pre-leader or on-leader rejects it, and a hook that fails is retried after a delay. */
+/* Decides which hook the guardian runs next, and handles its outcome: a leader resigns if
+ * pre-leader or on-leader fails, and a hook that asks for a retry runs again after a delay. */
 #include "hooks.h"
 
 #include "hook.h"
@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #define TRIES       5
-#define FIRST_DELAY 100000 /* microseconds before the second try; then twice as long each time */
-#define DOUBLINGS   6      /* how often the delay between offices is doubled, at most */
+#define FIRST_DELAY 100000 /* microseconds before the second try; doubled each time */
+#define DOUBLINGS   6      /* how often the delay between offices is doubled at most */
 #define LOOK_AGAIN                                                                                 \
     10000 /* microseconds between two checks of hooks that a dead guardian has left */
 
@@ -23,8 +23,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Gives up on-follower. The work of on-leader may go on, so the term must not be released before
- * the end of the lease. */
+/* Gives up on-follower. The work that on-leader started may continue, so the term must not be
+ * released before the end of the lease. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -32,7 +32,7 @@ static void leave_undone(struct work *w, unsigned group)
     g->last = g->until > g->last ? g->until : g->last;
 }
 
-/* Returns the hook that is due now; HOOK_COUNT: none. */
+/* Returns the hook that is due now; HOOK_COUNT if no hook is due. */
 static enum hook next(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -48,7 +48,7 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the hook that runs belongs to an office that is over. */
+/* Returns true if the running hook belongs to an office that is over. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -57,7 +57,7 @@ static bool is_late(const struct work *w, unsigned group)
            (hook == HOOK_ON_LEADER && !(g->office && g->agreed));
 }
 
-/* Asks the guardian to run a hook; without a guardian the member itself runs it. */
+/* Asks the guardian to run a hook; if the guardian is dead, the member itself runs the hook. */
 static bool run(struct work *w, const struct guard_note *note)
 {
     if (work_is_guarded(w))
@@ -99,8 +99,8 @@ static void start(struct work *w, unsigned group, enum hook hook)
 }
 
 /* Returns true if a hook that a dead guardian started may still run. The next hook then waits, but
- * no longer than the office lasts, because the hook parent may be stopped. The pipe reaches its end
- * when the last hook parent has ended. */
+ * not beyond the end of the office, because the hook parent may be stopped. The pipe `hooks`
+ * reaches its end when the last hook parent has ended. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
@@ -108,7 +108,8 @@ static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 }
 
 /* Returns true if a hook must wait, because it has failed before. Without this delay, members on
- * which pre-leader always fails would pass the office around as fast as packets travel. */
+ * which pre-leader always fails would pass the office from one to the next as fast as packets
+ * travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
@@ -192,9 +193,9 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     g->hooks.tries = 0;
 }
 
-/* Returns true if the hook is to be run again. A service manager that stops a unit may send SIGTERM
- * to all of its processes, hooks included. Therefore on-follower is run again if it was killed. If
- * the guardian is dead, perhaps killed by the same signal, on-follower is run again after any
+/* Returns true if the hook must run again. A service manager that stops a unit may send SIGTERM to
+ * all processes of the unit, including hooks, so on-follower runs again if it was killed. If the
+ * guardian is dead, perhaps because of the same signal, on-follower runs again after any
  * failure. */
 static bool is_retried(const struct work *w, enum hook hook, int outcome)
 {
@@ -240,8 +241,8 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook parent ends the hook that ran. on-follower waits for that end, at most until the
-         * lease is over, and the other members wait until then. */
+        /* The hook parent ends the hook that was running. on-follower waits for this end, but not
+         * longer than the lease, and the other members wait until the lease is over. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

@@ -1,6 +1,6 @@
 /*
- * Reads the flight recorder of this member or of another one, and asks other members for their
- * settings, clocks and work. Members ask each other in notes, over their sessions:
+ * Reads the flight recorder of this member or of another member, and asks other members for their
+ * settings, clocks and work. Members send questions and answers as notes, over their sessions:
  *
  *     {"ask": 7, "group": "main", "from": -200}
  *     {"answer": 7, "now_us": 1234567, "next": 210, "more": true, "messages": [...]}
@@ -9,11 +9,11 @@
  *     {"clock_from": 1234567}
  *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]}}
  *
- * Each note is one datagram, which may be lost; a client repeats its question. The clocks of two
- * members differ, so an answer contains the time of the member that answers, and the client also
- * gets the times of the question and of the answer by the clock of this member. `work` has the
- * process id (0: unknown) and the start of the work in each group, for elect status on other
- * members. orders.h describes further notes.
+ * Each note is one datagram, which may be lost; a client then repeats its question. The clocks of
+ * two members differ, so an answer contains the time of the answering member, and the client also
+ * receives the times of the question and of the answer by the clock of this member. `work` contains
+ * the process id (0: unknown) and the start of the work in each group, which elect status shows on
+ * other members. orders.h describes further notes.
  */
 #include "daemon.h"
 
@@ -26,9 +26,9 @@
 #include <string.h>
 
 #define PATIENCE 300 /* milliseconds for another member to answer */
-#define MARGIN   160 /* bytes of a note besides its entries */
+#define MARGIN   160 /* bytes of a note that are not entries */
 
-#define MOST_A_SECOND 500 /* answers to one member */
+#define MOST_A_SECOND 500 /* answers to one member in a second */
 #define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
@@ -65,8 +65,8 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                            d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
-/* Returns true if member `whom` has used up its answers of this second. The limit keeps one member
- * from occupying another. */
+/* Returns true if member `whom` has used up its answers of this second. Without this limit, one
+ * member could keep another member busy. */
 static bool is_too_often(struct daemon *d, uint16_t whom)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, whom) - d->config.member);
@@ -76,8 +76,8 @@ static bool is_too_often(struct daemon *d, uint16_t whom)
     return d->told[i].count++ >= MOST_A_SECOND;
 }
 
-/* Answers a question about the flight recorder. Omits an entry that is too large for a datagram of
- * its own. */
+/* Answers a question about the flight recorder. Omits an entry that is too large for one
+ * datagram. */
 static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
 {
     struct text why;
@@ -124,7 +124,8 @@ static void add_setting(json_t *all, const char *key, const char *format, ...)
     json_object_set_new(all, key, json_string(value));
 }
 
-/* Returns the settings that all members must share, by the keys of elect.conf. None is secret. */
+/* Returns the settings that all members must share, by the keys of elect.conf. None of these
+ * settings is secret. */
 static json_t *settings_of(const struct config *c)
 {
     json_t *all = json_object();
@@ -222,9 +223,9 @@ static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
         if (whole && json_object_get(theirs, key) == NULL)
             add_difference(differs, key, json_string_value(value), NULL);
     }
-    text_clean(differs); /* snprintf may have cut it in the middle of a character */
+    text_clean(differs); /* snprintf may have cut the text inside a character */
     json_decref(own);
-    /* A limit, because a member that always claims to have more would occupy both members. */
+    /* The limit stops the exchange with a member that always claims to have more settings. */
     if (json_is_integer(next) && json_integer_value(next) > first &&
         json_integer_value(next) < MOST_SETTINGS)
         inquiry_ask_settings(d, from, json_integer_value(next));
@@ -237,7 +238,7 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now)
     inquiry_send(d, whom, json_pack("{s:I}", "clock_from", (json_int_t)now));
 }
 
-/* Returns the work on this member, as much of it as fits into a note. */
+/* Returns the work on this member, limited to the size of a note. */
 static json_t *work_here(const struct daemon *d)
 {
     json_t *all = json_object();

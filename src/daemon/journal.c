@@ -1,5 +1,5 @@
-/* The log: decides which entries are printed, keeps the latest ones in memory, and sums up entries
- * that local users repeat. */
+/* The log. It decides which entries are printed, keeps the latest entries in memory, and sums up
+ * entries that local users repeat. */
 #include "journal.h"
 
 #include "../base/clock.h"
@@ -81,7 +81,7 @@ bool journal_prints(const struct journal *j, enum level level)
 }
 
 /* Reports how many lines were lost, if any. Returns false if the stream does not accept the report
- * now; then a later call repeats it. */
+ * now; a later call then tries again. */
 static bool report_lost(struct journal *j)
 {
     struct journal_entry e = {.event = JOURNAL_LOST, .date = date_now(), .at = boottime_now()};
@@ -158,8 +158,8 @@ static bool is_over(const struct journal_entry *e, int64_t now)
     return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
 }
 
-/* Returns the latest similar entry of the same group and user; NULL if there is none, or if its
- * window is over. */
+/* Returns the latest similar entry of the same group and user; NULL if there is none, or if the
+ * window of that entry is over. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {
@@ -205,7 +205,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* snprintf may have cut them in the middle of a character */
+    text_clean(new.text); /* snprintf may have cut the texts inside a character */
     text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {
