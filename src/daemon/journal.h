@@ -20,8 +20,9 @@
 #define JOURNAL_NAME    64
 
 /* Local users can cause entries of the event WORK as often as they like. A separate ring keeps
- * these, so that they replace no other entries. After SHOWN similar entries in a WINDOW, further
- * ones are only counted, and one line reports their number when the window is over. */
+ * these entries, so that they do not push out other entries. After JOURNAL_SHOWN similar entries in
+ * a JOURNAL_WINDOW, further similar entries are only counted, and one line reports their number
+ * when the window is over. */
 #define JOURNAL_WORK_ENTRIES 128
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
@@ -56,7 +57,7 @@ enum journal_event {
 
 struct journal_entry {
     int64_t date;  /* microseconds since 1970 */
-    int64_t at;    /* by elect_uv_now(): when it happened, if earlier than it was logged; or 0 */
+    int64_t at;    /* when the event happened, by elect_uv_now(); 0: when it was logged */
     uint8_t event; /* enum journal_event */
     uint8_t level; /* enum level; 0: the level of the event */
     char group[JOURNAL_NAME];
@@ -65,15 +66,16 @@ struct journal_entry {
     uint64_t term;
     uid_t user; /* the user of a run; entries about one user do not hide those about another */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
-    /* Filled in by journal_write: */
-    uint64_t number;   /* in the order of all entries, from 1 */
+    /* journal_write() fills in these fields. */
+    uint64_t number;   /* counts all entries, from 1 */
     int64_t window;    /* when its window began, by `at` */
     unsigned shown;    /* its number among the similar entries of the window, from 1 */
-    uint64_t repeated; /* how many similar entries followed in the window without being logged */
+    uint64_t repeated; /* similar entries in the window that were counted but not logged */
     bool summed;       /* `repeated` was logged */
 };
 
-/* An entry before daemon_note() adds its leader and term. NULL and 0: not known. */
+/* An entry to which daemon_note() has not added the leader and the term yet. NULL and 0 mean
+ * unknown. */
 struct journal_note {
     enum journal_event event;
     enum level level; /* 0: the level of the event */
@@ -87,7 +89,7 @@ struct journal_note {
 struct journal_options {
     bool json, quiet; /* quiet: nothing is printed */
     uint8_t level;    /* enum level: less serious entries are not printed */
-    bool fixed;       /* --log-level was given, so that a reload does not change the level */
+    bool fixed;       /* --log-level was given, so a reload does not change the level */
 };
 
 struct journal_ring {
@@ -102,7 +104,7 @@ enum { JOURNAL_RING_WORK, JOURNAL_RING_OTHERS, JOURNAL_RINGS };
  * all of them, and the process that prints next reports the lines that any of them has lost. */
 struct journal_shared {
     _Atomic uint8_t level; /* enum level */
-    _Atomic uint64_t lost; /* lines that could not be written, and whose loss is not logged yet */
+    _Atomic uint64_t lost; /* lines that were lost, and whose loss is not logged yet */
 };
 
 struct journal {
@@ -118,29 +120,29 @@ struct journal {
 };
 
 void journal_begin(struct journal *j, const struct journal_options *o, const char *member);
-/* Fills in the date of the entry, keeps it, prints it, and passes it on to `written`. */
+/* Fills in the date of the entry, stores and prints the entry, and passes it to `written`. */
 void journal_write(struct journal *j, const struct journal_entry *e);
 /* Returns the entry with the keys that docs/formats.md lists. */
 json_t *journal_json(const struct journal *j, const struct journal_entry *e);
-/* Logs how often entries were repeated in windows that are over; with `all`, in every window. */
+/* Logs how often entries were repeated in each window that is over; with `all`, in every window. */
 void journal_sum_up(struct journal *j, bool all);
 
 /* Returns true if an entry of that level is printed. */
 bool journal_prints(const struct journal *j, enum level level);
-/* Prints an entry without keeping it, with a text of any length and with the keys of `more`, which
- * may be NULL. Takes over the reference. */
+/* Prints an entry without storing it. The text may have any length, and `more`, which may be NULL,
+ * contains further keys. Takes over the reference to `more`. */
 void journal_print(struct journal *j, const struct journal_entry *e, const char *text,
                    json_t *more);
-/* Reports why the daemon cannot start, even with -q: as an entry with -o json or in systemd's
- * journal, otherwise in the form of every other command. */
+/* Reports why the daemon cannot start, even with -q. The report is an entry of the log with -o json
+ * or in systemd's journal; otherwise it has the form that every other command uses. */
 void journal_complain(const struct journal_options *o, const char *member, const char *why);
 
-/* The position of a reader of the kept entries; all 0: before the oldest one. */
+/* The position of a reader of the stored entries; all 0: before the oldest entry. */
 struct journal_cursor {
     uint64_t next[JOURNAL_RINGS];
 };
 
-/* Returns the next entry, in the order in which they were written; NULL at the end. */
+/* Returns the next entry in the order of writing; NULL at the end. */
 const struct journal_entry *journal_next(const struct journal *j, struct journal_cursor *c);
 
 /* Writes a date such as "2026-11-16T11:20:03.123Z". */

@@ -1,6 +1,6 @@
 /*
  * The key file: one line for each accepted key, with its number and 64 hexadecimal digits. The
- * member uses the first one for its own packets. Only the owner of the file may read it.
+ * member uses the first key for its own packets. Only the owner of the file may read it.
  *
  *     1 8f0c...
  */
@@ -16,17 +16,18 @@ struct keys {
 };
 
 /* The permitted owners of the file. OWN: this user or root. LOOKED_AFTER: any user if the caller is
- * root, otherwise as OWN. */
+ * root, otherwise the same as OWN. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
-/* Read keys, which the caller wipes. Return false, with a complaint, if that is not possible. */
+/* Read keys, which the caller must wipe. Return false, with a complaint, if the keys cannot be
+ * read. */
 bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
 /* Returns true if the file contains keys, regardless of its owner and mode. */
 bool keys_are_in(const char *path);
 
-/* Replaces the file in one step, or changes nothing and returns false, with a complaint. `fresh`:
- * fails if the file exists. */
+/* Replaces the file in one step, or changes nothing and returns false, with a complaint. With
+ * `fresh`, fails if the file exists. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
 /* Draws a random key, with a number that no key of `k` has. */

@@ -1,9 +1,9 @@
-/* How serious an entry of the log is. The numbers are those of syslog(3): a smaller one is more
+/* How serious an entry of the log is. The numbers are those of syslog(3): a smaller number is more
  * serious. */
 #ifndef ELECT_DAEMON_LEVEL_H
 #define ELECT_DAEMON_LEVEL_H
 
-/* The levels from the most serious one on; their numbers have no gap. */
+/* The levels, beginning with the most serious one. Their numbers have no gaps. */
 #define LEVEL_NAMES(X)                                                                             \
     X(ERROR, "error")                                                                              \
     X(WARNING, "warning")                                                                          \
@@ -22,7 +22,7 @@ enum level {
 #define LEVEL_FIRST LEVEL_ERROR
 #define LEVEL_COUNT (LEVEL_END - LEVEL_FIRST)
 
-/* The first is the word of LEVEL_FIRST. */
+/* The words of the levels, beginning with LEVEL_FIRST. */
 static const char *const level_words[LEVEL_COUNT] = {
 #define X(name, word) word,
     LEVEL_NAMES(X)

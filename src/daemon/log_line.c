@@ -36,8 +36,8 @@ static void add_plain(const char *key, const json_t *value, struct text *t)
         add_dump(value, t);
 }
 
-/* Returns true if the key is omitted for human readers: null, 0, or `at_us`, which only programs
- * can use. */
+/* Returns true if the key is omitted for human readers, because its value is null or 0, or because
+ * it is `at_us`, which only programs can use. */
 static bool is_left_out(const char *key, const json_t *value)
 {
     return json_is_null(value) || strcmp(key, "at_us") == 0 ||
@@ -83,14 +83,15 @@ void log_line_prose(const json_t *line, struct text *t)
     text_add(t, ")");
 }
 
-/* Returns true if an entry of systemd's journal has the value already, in a standard field or in
- * its message. */
+/* Returns true if an entry of systemd's journal already has the value in a standard field or in its
+ * message. */
 static bool is_in_message(const char *key)
 {
     return strcmp(key, "time") == 0 || strcmp(key, "level") == 0 || strcmp(key, "text") == 0;
 }
 
-/* No value contains a newline: texts are cleaned, and the output of hooks is cut into lines. */
+/* Every field fits on one line, because texts are cleaned and the output of hooks is cut into
+ * lines. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t)
 {
     const char *key;

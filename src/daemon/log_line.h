@@ -1,6 +1,6 @@
 /*
- * A line of the log in its three forms. The line is a JSON object, whose keys are listed in
- * docs/formats.md; the other two forms are derived from it.
+ * Formats a line of the log in three forms. The line is a JSON object, whose keys docs/formats.md
+ * lists; the other two forms are derived from this object.
  *
  *     JSON     the object                           elect daemon -o json
  *     pairs    level=notice group=main text="..."   elect daemon
@@ -14,13 +14,13 @@
 
 #include <jansson.h>
 
-/* Adds key=value for each key that is not null; the time only with `dated`. A string is written as
- * a JSON string unless it consists only of letters, digits and . _ : / - */
+/* Adds key=value for each key that is not null. Omits the time unless `dated` is set. A string is
+ * written as a JSON string unless it consists only of letters, digits and . _ : / - */
 void log_line_pairs(const json_t *line, bool dated, struct text *t);
 /* Adds "group: text (cause)". */
 void log_line_prose(const json_t *line, struct text *t);
 /* Adds the fields of a datagram to systemd's journal, each as NAME=value and a newline. The message
- * is the JSON object with `json`, and the prose without it. */
+ * is the JSON object if `json` is set, otherwise the prose. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t);
 /* Adds the JSON object, in one line. */
 void log_line_json(const json_t *line, struct text *t);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /* Returns true if the descriptor is the stream to the journal that systemd names in JOURNAL_STREAM.
- * The variable alone does not prove it, because a program in between, such as a shell, may have
- * replaced standard error. */
+ * The variable alone is no proof, because a parent process such as a shell may have redirected
+ * standard error. */
 static bool is_journal(int fd)
 {
     const char *named = getenv("JOURNAL_STREAM");
@@ -33,15 +33,17 @@ void log_stream_open(struct log_stream *s, bool json)
     struct stat is = {0};
     s->journal = is_journal(STDERR_FILENO);
     fstat(STDERR_FILENO, &is);
-    /* Opened again, so that O_NONBLOCK does not affect other processes that have the stream. */
+    /* A second descriptor is opened, so that O_NONBLOCK does not affect other processes that share
+     * the stream. */
     if (isatty(STDERR_FILENO) || S_ISFIFO(is.st_mode)) {
         int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         s->fd = own >= 0 ? own : s->fd;
     }
 }
 
-/* Writes the whole line without blocking, or returns false. Files never block. log_stream_open()
- * has opened terminals and pipes as non-blocking, where this user may open them. */
+/* Writes the whole line without blocking, or returns false. Files never block, and
+ * log_stream_open() has opened terminals and pipes as non-blocking where this user may open
+ * them. */
 static bool write_at_once(int fd, const char *bytes, size_t length)
 {
     struct stat is = {0};

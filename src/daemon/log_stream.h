@@ -1,7 +1,8 @@
 /*
- * Writes the log to standard error. If that is systemd's journal, each line goes to the journal's
- * own socket, with a priority and fields; if that socket cannot be reached, it goes to standard
- * error with a prefix such as <4>, which the journal reads as the priority. No function blocks.
+ * Writes the log to standard error. If standard error is systemd's journal, each line goes to the
+ * journal's own socket, with a priority and fields; if that socket cannot be reached, the line goes
+ * to standard error with a prefix such as <4>, which the journal reads as the priority. These
+ * functions never block.
  */
 #ifndef ELECT_DAEMON_LOG_STREAM_H
 #define ELECT_DAEMON_LOG_STREAM_H

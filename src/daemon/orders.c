@@ -101,8 +101,8 @@ static void audit_refusal(struct daemon *d, const struct order *o, const char *f
     audit(d, o, from, leader, "refused", why);
 }
 
-/* Carries out an order that a client of this member gave (`from` is NULL), or that member `from`
- * sent. */
+/* Carries out an order. `from` is the member that sent the order; NULL if a client of this member
+ * gave it. */
 static enum order_outcome execute(struct daemon *d, const struct order *o, const char *from)
 {
     audit(d, o, from, d->me->name, "received", NULL);
@@ -114,7 +114,8 @@ static enum order_outcome execute(struct daemon *d, const struct order *o, const
 
 /* ---- the client that waits ---- */
 
-/* Returns the client of an order; NULL if it disconnected, or if there is no order. */
+/* Returns the client that waits for an order; NULL if the client has disconnected, or if there is
+ * no order. */
 static struct control_client *client_of(const struct daemon *d, const struct order *o)
 {
     struct control_client *c = d->control.clients;
@@ -133,7 +134,7 @@ static void refuse(struct daemon *d, const struct order *o, const char *why)
         answer_refuse(client, text);
 }
 
-/* Lets the client wait for `patience` milliseconds; then it gets `late` as its answer. */
+/* Makes the client wait. After `patience` milliseconds, the client receives the answer `late`. */
 static void await(struct daemon *d, struct order *o, uint64_t patience, const char *late)
 {
     char text[sizeof o->late];
@@ -145,7 +146,7 @@ static void await(struct daemon *d, struct order *o, uint64_t patience, const ch
         control_wait(client, patience, o->late);
 }
 
-/* Lets the client wait for the next leader for as long as a hand-over may take. */
+/* Makes the client wait for the next leader, for as long as a hand-over may take. */
 static void await_leader(struct daemon *d, struct order *o)
 {
     o->accepted = true;
@@ -216,8 +217,8 @@ void order_tick(struct daemon *d)
     }
 }
 
-/* Returns false if the note is not an order. `outcome` says so if this member does not know the
- * group or the successor. */
+/* Returns false if the note is not an order. Sets `outcome` to a refusal if this member does not
+ * know the group or the successor. */
 static bool read_order(const struct daemon *d, const json_t *note, struct order *o,
                        enum order_outcome *outcome)
 {
@@ -242,8 +243,8 @@ static bool read_order(const struct daemon *d, const json_t *note, struct order 
     return true;
 }
 
-/* Carries the order out, unless it was carried out before. Returns false if the order is older than
- * the last one from that member, because its sender no longer waits for it. */
+/* Carries the order out, unless it was already carried out. Returns false if the order is older
+ * than the last order from that member, because its sender no longer waits for it. */
 static bool handle(struct daemon *d, uint16_t from, const struct order *o,
                    enum order_outcome *outcome)
 {
@@ -291,7 +292,7 @@ void order_hear(struct daemon *d, uint16_t from, const json_t *note)
 
 /* ---- from a client ---- */
 
-/* Returns the leader of the group, with its term; 0 if none is known. */
+/* Returns the leader of the group, with its term; 0 if this member knows no leader. */
 static uint16_t leader_of(const struct daemon *d, unsigned group, elect_term *term)
 {
     const struct elect_node *node = elect_member_node(d->member, group);

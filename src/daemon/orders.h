@@ -1,16 +1,16 @@
 /*
- * Orders to hand an office over: `elect resign` and `elect transfer`. Any member accepts one and
- * sends it to the leader, in notes over their session:
+ * Orders to hand an office over: `elect resign` and `elect transfer`. Any member accepts such an
+ * order and sends it to the leader, in notes over their session:
  *
  *     {"order": 8589934593, "group": "main", "term": 327681, "to": "b", "force": false,
  *      "uid": 0, "pid": 4242}                                    to: null if none is named
  *     {"ordered": 8589934593, "group": "main", "outcome": "accepted"}
  *
  * A note may be lost, so the order is sent again every second until its outcome is known. Two
- * things keep the leader from carrying it out twice: the leader remembers the number of the last
- * order of each member for each group, and an order names the term that it ends, which is never
- * used again (handover.c). If no outcome ever arrives, the term of the next leader still shows
- * whether the leader has resigned.
+ * things keep the leader from carrying an order out twice: the leader remembers the number of the
+ * last order of each member for each group, and an order names the term that it ends, which is
+ * never used again (handover.c). If no outcome ever arrives, the term of the next leader still
+ * shows whether the leader has resigned.
  */
 #ifndef ELECT_DAEMON_ORDERS_H
 #define ELECT_DAEMON_ORDERS_H
@@ -50,9 +50,9 @@ struct order {
     uint16_t leader;                       /* the leader in that term */
     const struct config_member *successor; /* NULL: the heir */
     bool force, accepted;
-    uid_t uid; /* the user who gave it */
+    uid_t uid; /* the user who gave the order */
     pid_t pid;
-    char late[320]; /* the answer to its client if there is no outcome in time */
+    char late[320]; /* the answer to the client if no outcome arrives in time */
 };
 
 /* The last order from another member for a group. */
@@ -67,17 +67,18 @@ struct orders {
     struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* by the index of the member */
 };
 
-/* Accepts an order from a client. The client is answered when another member leads, or when the
- * order has failed. */
+/* Accepts an order from a client. The client receives its answer when another member leads, or when
+ * the order has failed. */
 void order_give(struct daemon *d, struct control_client *client, unsigned group,
                 const struct config_member *successor, bool force);
 /* Handles an order from another member, and answers with its outcome. */
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
 /* Handles the outcome of an order that was sent to that member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
-/* To be called when a group has another leader, or none. */
+/* Answers the client of an order once the group has a leader in a later term. The daemon calls this
+ * function when a group has another leader, or none. */
 void order_news(struct daemon *d, const struct elect_news *news);
-/* To be called every second: repeats orders whose outcome is not known. */
+/* Repeats orders whose outcome is not known. The daemon calls this function every second. */
 void order_tick(struct daemon *d);
 
 #endif

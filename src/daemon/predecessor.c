@@ -12,8 +12,8 @@
 #define PATIENCE 10000000 /* microseconds, in addition to the lease */
 #define PAUSE    20000    /* microseconds between two attempts */
 #define SECOND   1000000
-/* The kernel closes the descriptors of a process one after another, so its lock may be free shortly
- * before its address is. */
+/* Microseconds to wait for the address after the lock is free, because the kernel closes the
+ * descriptors of a process one after another. */
 #define CLOSING 1000000
 
 /* Returns the process that listens on the status socket; 0 if there is none. */

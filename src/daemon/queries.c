@@ -51,8 +51,8 @@ bool query_is_up(const struct daemon *d, const struct elect_peer_info *p)
     return p->session && elect_uv_now() - p->heard < config_link_silence(&d->elect);
 }
 
-/* Returns the set that contains only the member with this id; empty if the configuration here lacks
- * that member. */
+/* Returns the set that contains only the member with this id; an empty set if the configuration of
+ * this member does not contain that member. */
 static elect_set bit_of(const struct daemon *d, uint32_t id)
 {
     uint8_t rank = elect_rank(&d->elect, id);
@@ -71,8 +71,8 @@ elect_set query_up(const struct daemon *d)
 
 /* ---- groups: every key is always present, and null if its value is not known ---- */
 
-/* Returns what another member, the leader, has reported about its work; null if this member leads,
- * or if the leader has reported nothing since it took office. */
+/* Returns the work that the leader has reported, if another member leads; null if this member
+ * leads, or if the leader has reported nothing since it took office. */
 static json_t *leader_work_json(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -152,7 +152,7 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Adds the members that stand aside, which vote but are not elected. */
+/* Adds the members that stand aside: they vote, but are not elected. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {
@@ -199,7 +199,7 @@ void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS])
     snprintf(text, DAEMON_ADDRESS, six ? "[%s]:%u" : "%s:%u", host, ntohs(a->four.sin_port));
 }
 
-/* Returns why packets of a member are rejected; null if none are. */
+/* Returns why packets of a member are rejected; null if no packets are rejected. */
 static json_t *rejected_json(const struct elect_rejected *r)
 {
     char address[DAEMON_ADDRESS];
@@ -301,7 +301,8 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
                   settings_json(d), "worst", doctor_worst(d)));
 }
 
-/* The answer holds for `left_us` from when the client asked, by the client's clock. */
+/* The answer is valid for `left_us` from the moment at which the client asked, by the client's
+ * clock. */
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = answer_group(d, client, request);
@@ -309,7 +310,7 @@ void query_is_leader(struct daemon *d, struct control_client *client, json_t *re
         return;
     struct elect_news news = work_shown(&d->work, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
-    if (left <= 0 && news.leads) /* the lease has ended since the status was read */
+    if (left <= 0 && news.leads) /* the lease ended after the status was read */
         news = (struct elect_news){.group = news.group};
     control_answer(client,
                    json_pack("{s:b, s:b, s:b, s:o, s:o, s:s?}", "ok", 1, "leads", news.leads,

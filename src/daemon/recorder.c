@@ -1,5 +1,5 @@
-/* Two rings of records in memory: one of every step, and one of the steps that changed something.
- * They become JSON only when a client asks. */
+/* Keeps two rings of records in memory: one of every step, and one of the steps that changed
+ * something. The records are converted to JSON only when a client asks for them. */
 #include "recorder.h"
 
 #include "elect-uv.h"
@@ -29,17 +29,17 @@ static struct record record_of(unsigned group, const struct elect_message *m, el
                            .reason = m->reason};
 }
 
-/* Returns true if the rule repeats as long as all is well. Its last occurrence helps to explain a
- * change. */
+/* Returns true for the rules that repeat as long as the leader works normally. The last step with
+ * such a rule helps to explain a change that follows. */
 static bool is_sign_of_life(enum elect_rule_number rule)
 {
     return rule == ELECT_RULE_GRANTS_AGAIN || rule == ELECT_RULE_RENEWED ||
            rule == ELECT_RULE_HEARD_LEADER;
 }
 
-/* Records in a step if this member became leader or stopped leading. A member that stalled beyond
- * its lease notices late that it no longer leads; `over` is the latest time at which its office can
- * have ended. */
+/* Records in a step whether this member became leader or stopped leading. A member that stalled
+ * beyond its lease notices late that it no longer leads, so `over` is the latest time at which the
+ * office can have ended. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -63,7 +63,7 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
     step.rule = out->rule;
     note_change(r, group, node, &step);
     add(&r->all, &step);
-    /* A follower that had lost its leader, and hears it again, records that step. */
+    /* The step in which a follower hears its lost leader again counts as a change. */
     bool found = is_sign_of_life(rule) && out->announced;
     if (is_sign_of_life(rule) && !found && step.change == RECORD_NO_CHANGE) {
         *sign = step;
@@ -222,12 +222,12 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* Returns the number of the first entry that is still kept and that the question selects. */
+/* Returns the number of the first entry that is still in the ring and that the question selects. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;
     uint64_t first = (uint64_t)q->from;
-    if (q->from < 0) { /* counts only entries of that group */
+    if (q->from < 0) { /* a negative number counts only entries of that group */
         first = reel->count;
         for (int64_t back = q->from; first > oldest && back < 0; first--)
             back += is_of(&reel->entry[(first - 1) % reel->room], q->group);

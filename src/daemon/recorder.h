@@ -1,5 +1,5 @@
-/* The flight recorder: every step of the last minutes, in memory, to explain a change of leader
- * later; and the steps that changed something, which reach back much further. */
+/* The flight recorder keeps every step of the last minutes in memory, to explain a change of leader
+ * later. It keeps the steps that changed something for much longer. */
 #ifndef ELECT_DAEMON_RECORDER_H
 #define ELECT_DAEMON_RECORDER_H
 
@@ -18,13 +18,13 @@ enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };
 struct record {
     elect_time at;
     elect_set set;   /* the receivers of a sent message, or the list in a received one */
-    elect_time over; /* STOPPED_LEADING: when the office ended, at the latest */
+    elect_time over; /* STOPPED_LEADING: the latest time at which the office can have ended */
     elect_term term;
     uint32_t round;
-    uint8_t group, event, from, origin; /* of a received or sent message */
+    uint8_t group, event, from, origin; /* of a step or of a message */
     uint8_t kind;                       /* enum record_kind */
-    uint8_t change;                     /* enum record_change: of this member, by a step */
-    uint8_t reason;                     /* REFUSE: why; HEARD: enum elect_peer_news */
+    uint8_t change;                     /* enum record_change of this member in a step */
+    uint8_t reason;                     /* REFUSE: its reason; HEARD: enum elect_peer_news */
     struct elect_rule rule;             /* the rule of a step */
 };
 
@@ -59,18 +59,18 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
 /* Adds to the step that was just recorded why it happened. */
 void recorder_explain(struct recorder *r, unsigned group, const char *why);
 
-/* Selects entries. */
+/* The question selects entries of the flight recorder. */
 struct recorder_question {
     unsigned group;
     bool loud;        /* only steps that changed something, and the last sign of life before each */
-    elect_time since; /* no older entries */
-    int64_t from;     /* number of the first entry; below 0: that many entries from the end */
-    size_t most;      /* limits of entries and bytes, and so of what an answer costs the daemon */
+    elect_time since; /* older entries are omitted */
+    int64_t from;     /* number of the first entry; -N: the last N entries */
+    size_t most;      /* limits on entries and bytes, which bound the cost of an answer */
     size_t bytes;
 };
 
-/* Returns entries, the oldest first. `next` is the `from` of a question that continues; `more` says
- * whether there are further entries already. */
+/* Returns the selected entries, the oldest first. `next` is the `from` with which a later question
+ * continues; `more` is true if further entries exist already. */
 json_t *recorder_json(const struct recorder *r, const struct words *words, uint8_t me,
                       const struct recorder_question *q, elect_time now, uint64_t *next,
                       bool *more);

@@ -1,5 +1,5 @@
 /* Reads the configuration again, and applies what a running member can change: roles, times and
- * addresses. Any other difference is refused, and then nothing changes. */
+ * addresses. If anything else differs, the reload is refused and nothing changes. */
 #include "daemon.h"
 
 #include "hook.h"
@@ -24,7 +24,8 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns why not even a restart may apply a difference; NULL: there is no such difference. */
+/* Returns a complaint about a difference that even a restart must not apply; NULL if there is no
+ * such difference. */
 static const char *what_never_changes(const struct config *old, const struct config *new)
 {
     if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
@@ -52,7 +53,7 @@ static const char *what_cannot_change(const struct daemon *d, const struct confi
         return "run-group";
     if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
         old->hook_timeout != new->hook_timeout)
-        return "a hook or hook-timeout"; /* the guardian uses a copy from before it forked */
+        return "a hook or hook-timeout"; /* the guardian still has the old values */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
@@ -88,7 +89,8 @@ static void add_changed(struct text *done, const char *what, bool changed)
     text_add(done, what);
 }
 
-/* Adds why the core refuses a change of the membership of a group, and what to do. */
+/* Adds the reason for which the core refuses a change of the membership of a group, and the
+ * remedy. */
 static void explain_refusal(const struct daemon *d, unsigned group, const struct elect_rule *rule,
                             const struct elect_input *in, struct text *complaint)
 {
@@ -102,9 +104,9 @@ static void explain_refusal(const struct daemon *d, unsigned group, const struct
         text_add(complaint, "; change one voter at a time, or transfer the office first");
 }
 
-/* Changes the membership of each group that this member leads, because only a leader can do so. A
- * first call with `really` false tries the change on copies, so that either all groups change or
- * none. */
+/* Changes the membership of each group that this member leads, because only a leader can do so. The
+ * caller first calls it with `really` false, which tries the change on copies, so that either all
+ * groups change or none does. */
 static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
                          struct text *done, struct text *complaint)
 {

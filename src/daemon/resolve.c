@@ -1,5 +1,6 @@
-/* Looks up the host names of other members: about every 10 s, or every second after a failure, in a
- * thread of libuv, one at a time. If a lookup fails, the last address stays. */
+/* Looks up the host names of other members about every 10 s, or every second after a failure. The
+ * lookups run in a thread of libuv, one at a time. If a lookup fails, the member keeps the last
+ * address. */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,7 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
-/* Logs the first of several failed lookups, and the first lookup that succeeds again. */
+/* Logs a lookup only if it is the first of several that fail, or the first that succeeds again. */
 static void log_change(struct daemon *d, unsigned place, int status)
 {
     const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];
@@ -61,7 +62,8 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* Starts to look up the next name, from r->place on; resolved() continues with the one after it. */
+/* Starts to look up the next name, from r->place on. resolved() continues with the name after
+ * that. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

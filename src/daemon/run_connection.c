@@ -1,4 +1,5 @@
-/* One connection to the run socket: sends its packets, keeps the promises made to it, closes it. */
+/* Handles one connection to the run socket: sends its packets, keeps the deadlines that the client
+ * was promised, and closes it. */
 #include "run_connection.h"
 
 #include "run_queue.h"
@@ -85,7 +86,8 @@ void run_connection_update_promises(struct work *w, unsigned group)
     w->guard.page->not_before[group] = latest;
 }
 
-/* A promise outlives the connection, because the client may have told other processes. */
+/* Keeps the deadlines that a client was promised in force after its connection has closed, because
+ * the client may have told other processes. */
 static void keep_promises(const struct run_connection *c)
 {
     struct work *w = c->work;
@@ -119,7 +121,7 @@ void run_connection_drop(struct run_connection *c)
     if ((held || late) && !w->over)
         run_connection_log(c, LEVEL_WARNING,
                            "disconnected without reporting that its work has ended", NULL);
-    if (held) /* processes of the work may have survived, and may work for the rest of the lease */
+    if (held) /* surviving processes of the work may continue until the lease ends */
         g->last = c->until > g->last ? c->until : g->last;
     if (held && c->yields && !w->over)
         run_queue_yield(c, true, "it was killed");

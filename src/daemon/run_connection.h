@@ -5,7 +5,7 @@
  *
  *     run_socket.c      accepts connections and reads packets
  *     run_requests.c    answers each packet
- *     run_queue.c       which run may work, and which must stop
+ *     run_queue.c       decides which run may work, and which must stop
  *     run_connection.c  sends packets, keeps promises, closes connections
  */
 #ifndef ELECT_DAEMON_RUN_CONNECTION_H
@@ -18,7 +18,7 @@
 
 enum run_stage {
     RUN_IDLE,
-    RUN_WAITS,     /* for its turn */
+    RUN_WAITS,     /* waits for its turn */
     RUN_REGISTERS, /* waits until the guardian has acknowledged it */
     RUN_HOLDS,     /* works under the office, as the holder of its group */
     RUN_LATE       /* its lease is over, but it has not reported yet that its work has ended */
@@ -29,18 +29,18 @@ struct run_connection {
     struct work *work;
     struct run_connection *next;
     int fd;
-    int channel; /* the end that is for the guardian; -1: none, or the guardian has it */
+    int channel; /* the guardian's end of the channel; -1: none, or already sent */
     struct ucred who;
     uint8_t stage;     /* enum run_stage */
     uint8_t contained; /* TALK_CGROUP, TALK_NAMESPACE */
     bool closing;
-    bool loose;      /* its work cannot be killed, so that its end cannot be enforced */
-    bool voids;      /* therefore its group has no testament now */
-    bool registered; /* the guardian has its channel, with this serial: */
+    bool loose;      /* its work cannot be killed, so the end of the work cannot be enforced */
+    bool voids;      /* its group has no testament now, because this run is loose */
+    bool registered; /* the guardian has its channel, under `serial` */
     uint32_t serial;
-    bool reported;            /* its lateness was logged */
+    bool reported;            /* the daemon has logged that the run is late */
     bool healthy;             /* it has no health check, or the last one has passed */
-    char complaint[TALK_WHY]; /* why its last health check failed; empty: it did not fail */
+    char complaint[TALK_WHY]; /* why its last health check failed; empty: it has not failed */
     bool yields;              /* the member hands over if this run dies while it works */
     elect_time told;          /* when it was told to stop; 0: it was not */
     elect_time began;         /* when it began to work */
@@ -48,8 +48,8 @@ struct run_connection {
     uint32_t command;         /* the process id of its command; 0: not known */
     int64_t since;            /* when it began to work, in microseconds since 1970 */
     unsigned group;
-    elect_term term;                   /* the term that it works under */
-    elect_time until;                  /* the latest deadline that it was given for its work */
+    elect_term term;                   /* the term under which it works */
+    elect_time until;                  /* the latest deadline for its work */
     elect_time promised[STORE_GROUPS]; /* the latest deadline that the client was given */
     bool asked[STORE_GROUPS];          /* the client wants to be told about changes */
 };
@@ -57,16 +57,17 @@ struct run_connection {
 /* ---- for status and work ---- */
 
 int run_connection_pid(const struct run_connection *c);
-/* Returns the process id of its command; 0: not known. */
+/* Returns the process id of the run's command; 0: not known. */
 int run_connection_command(const struct run_connection *c);
-/* Returns true if its command has failed, and will be started again: meanwhile it does not work. */
+/* Returns true if the run's command has failed and will be started again. Until then, the run does
+ * no work. */
 bool run_connection_restarts(const struct run_connection *c);
-/* Returns when it began to work, in microseconds since 1970. */
+/* Returns when the run began to work, in microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
-/* Returns what contains the processes of its work, in words. */
+/* Returns the name of the mechanism that contains the processes of the run. */
 const char *run_connection_containment(const struct run_connection *c);
 elect_term run_connection_term(const struct run_connection *c);
-/* Returns until when clients were told that the member leads this group. */
+/* Returns the latest deadline that clients of this group were given. */
 elect_time run_connection_promised(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
@@ -80,13 +81,13 @@ void run_connection_tell(struct run_connection *c, enum talk_word word, const ch
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);
 
-/* Tells the guardian, in the shared page, the latest deadline that clients of a group were given.
- * To be called before a client is given a new one. */
+/* Writes the latest deadline that clients of a group were given into the page that the guardian
+ * reads. Must be called before a client is given a new deadline. */
 void run_connection_update_promises(struct work *w, unsigned group);
 
 /* Removes the connection from the list of all connections. */
 void run_connection_unlink(struct run_connection *c);
-/* Closes the connection, which is freed in a later turn of the loop. */
+/* Closes the connection. Its memory is freed in a later turn of the loop. */
 void run_connection_drop(struct run_connection *c);
 
 #endif

@@ -5,8 +5,8 @@
  *     HOLDS --told to stop, lease over--> LATE
  *     any --leave--> IDLE
  *
- * The guardian learns of a run before the run works, so that the guardian can wait for the end of
- * the run if the member dies. */
+ * Each run registers with the guardian before it works, so that the guardian can wait for the end
+ * of the run if the member dies. */
 #include "run_queue.h"
 
 #include "guardian_channel.h"
@@ -168,7 +168,7 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
 }
 
 /* Hands over an office if no run works under it and every waiting run has reported that it is
- * unhealthy. A report from before the end of the last run that worked counts, too. */
+ * unhealthy. A report counts even if it came while another run was still working. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -190,7 +190,7 @@ void run_queue_resign(struct work *w, unsigned group)
     struct group_work *g = &w->group[group];
     yield_if_unhealthy(w, group);
     elect_time now = elect_uv_now();
-    g->yields = g->yields && g->office; /* no need to hand over an office that was lost meanwhile */
+    g->yields = g->yields && g->office; /* an office that was lost need not be handed over */
     if (!g->yields || g->holder != NULL)
         return;
     if (now < g->last) { /* a process of the run may still be alive */
@@ -203,8 +203,8 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* Tells a run to wait. The WAIT packet carries the run's end of the channel to the guardian, where
- * the run can report the end of its work even if this process dies. */
+/* Tells a run to wait. The WAIT packet carries the run's end of its channel to the guardian. Over
+ * this channel, the run can report the end of its work even if this process dies. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -233,7 +233,7 @@ void run_queue_join(struct run_connection *c)
 }
 
 /* Returns true if at least half of the lease is left, so that a run has time to start and to stop.
- * A leader that is cut off cannot renew its lease, and would soon have to stop a new run. */
+ * A leader that is cut off cannot renew its lease, so it would soon have to stop a new run. */
 static bool is_fresh(const struct work *w, unsigned group)
 {
     const struct elect_config *e = elect_member_config(w->member, group);
@@ -256,9 +256,10 @@ const char *run_queue_why_not_now(const struct run_connection *c)
                                                          : NULL;
 }
 
-/* Returns the run whose turn it is: the healthy run that was registered with the guardian, or
- * otherwise the first healthy run that waits and whose user may start work now. If there is none,
- * returns NULL; `when` is then when a healthy run may work, or INT64_MAX. */
+/* Returns the run that may work next: the healthy run that has registered with the guardian or, if
+ * there is none, the first healthy run in the queue whose user may start work now. If there is no
+ * such run, returns NULL, and sets `when` to the time at which a healthy run may work, or to
+ * INT64_MAX. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;
@@ -352,7 +353,7 @@ static void stop_holder(struct work *w, unsigned group)
     if (c->told != 0)
         return;
     c->told = elect_uv_now();
-    if (c->until == 0) /* it has not asked for its lease yet, and will be told that it has none */
+    if (c->until == 0) /* the run has not asked for its deadline yet, and will get none */
         c->until = elect_uv_now() + RETRY_DELAY;
     run_connection_tell(c, in_office ? TALK_STOP : TALK_LOST, w->calls->reason(w->context, group));
 }

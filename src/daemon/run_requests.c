@@ -26,7 +26,7 @@ static int group_of(struct run_connection *c, const struct talk *asked)
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) { /* it has not reported that its previous work has ended */
+    if (c->stage != RUN_IDLE) { /* the run has not reported the end of its previous work */
         run_connection_drop(c);
         return;
     }
@@ -34,7 +34,7 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     if (group < 0)
         return;
     c->group = (unsigned)group;
-    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would never work */
+    if (!config_may_lead(w->me) && !w->group[group].office) { /* the run would never get its turn */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
                  config_role(w->me));
@@ -91,7 +91,8 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     run_connection_send(c, &answer);
 }
 
-/* The reason comes from a local user: only printable characters reach the log. */
+/* Copies the reason for the log, with printable characters only, because the reason comes from a
+ * local user. */
 static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 {
     snprintf(why, TALK_WHY, "%.*s", TALK_WHY - 1, asked->why);
@@ -158,8 +159,8 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
         run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
         return;
     }
-    /* A resignation that would change nothing causes no step, because a local user could otherwise
-     * fill the flight recorder with such steps. */
+    /* A resignation without effect must not cause a step. Otherwise a local user could fill the
+     * flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
     if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
         run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,

@@ -1,6 +1,6 @@
 /* The server of the run socket: accepts connections within limits, reads their packets, and passes
- * each to run_requests.c. No user can keep the daemon busy: in each turn of the loop it reads only
- * a few packets of each connection, and accepts one connection. */
+ * each to run_requests.c. No user can keep the daemon busy, because in each turn of the loop the
+ * daemon reads only a few packets of each connection, and accepts only one connection. */
 #include "run_socket.h"
 
 #include "control.h"
@@ -43,7 +43,7 @@ static void readable(uv_poll_t *poll, int status, int events)
             return;
         }
         run_request(c, &t);
-        work_turn(c->work, c->group); /* if it was dropped, it is freed in a later turn */
+        work_turn(c->work, c->group); /* a dropped connection is freed in a later turn */
     }
 }
 

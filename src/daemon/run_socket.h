@@ -4,12 +4,12 @@
 
 #include "work.h"
 
-/* Opens the socket. Returns false, with a complaint, if it fails. */
+/* Opens the socket. Returns false, with a complaint, if this fails. */
 bool run_socket_open(struct work *w, struct text *complaint);
 /* Drops all connections, and removes the socket. */
 void run_socket_close(struct work *w);
-/* To be called every second: reports late runs, and accepts connections again after the process had
- * run out of descriptors. */
+/* Reports late runs, and accepts connections again after the process has run out of descriptors.
+ * The daemon calls this function every second. */
 void run_socket_tick(struct work *w);
 /* Sends NEWS of a group to every client that has asked for its lease. */
 void run_socket_news(struct work *w, unsigned group);

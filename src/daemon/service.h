@@ -1,5 +1,6 @@
-/* Notifies the service manager, with a datagram to its socket. libsystemd is not used, because it
- * would cost a megabyte of memory, and the format of the datagram is documented and stable. */
+/* Notifies the service manager with a datagram to its socket. The daemon does without libsystemd,
+ * which would cost a megabyte of memory, because the format of the datagram is documented and
+ * stable. */
 #ifndef ELECT_DAEMON_SERVICE_H
 #define ELECT_DAEMON_SERVICE_H
 
@@ -13,11 +14,12 @@ int service_send(const char *path, const char *bytes, size_t size);
 /* Sends these lines, if a service manager has asked for notifications. */
 void service_say(const char *lines);
 
-/* Keeps other processes of the same user from tracing this one, and prevents core dumps: both would
- * reveal keys. Forked children inherit this. */
+/* Keeps other processes of the same user from tracing this process, and prevents core dumps,
+ * because both would reveal keys. Forked children inherit this protection. */
 void service_be_discreet(void);
 
-/* Returns the period of the service manager's watchdog, in microseconds; 0: there is none. */
+/* Returns the period of the service manager's watchdog, in microseconds; 0 if there is no
+ * watchdog. */
 uint64_t service_watchdog(void);
 
 #endif

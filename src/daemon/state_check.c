@@ -38,7 +38,7 @@ static const char *find_fault_of_file(const struct stat *is, uid_t user)
 static const char *find_fault_of_record(const struct config *c, const struct config_member *me,
                                         int fd)
 {
-    static struct store store; /* too large for a stack */
+    static struct store store; /* too large for the stack */
     static struct state state;
     struct file f = {.fd = fd};
     struct store_file real = file_store(&f);

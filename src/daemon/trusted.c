@@ -18,7 +18,7 @@
 struct walk {
     const char *path;
     const char *name; /* the current name in the path; at first that of the root, which is empty */
-    size_t length;    /* of the name */
+    size_t length;    /* the length of the name */
     int fd;           /* the opened folder or program of that name */
     bool shared;      /* other users may write to it */
     uid_t user;       /* the user that is to execute the program */
@@ -121,7 +121,7 @@ static bool look(struct walk *w)
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
-/* Opens the next name in the current folder, and checks it. */
+/* Opens the next name in the current folder, and checks the opened folder or program. */
 static bool go_on(struct walk *w)
 {
     char name[NAME_MAX + 1];
@@ -169,7 +169,7 @@ int trusted_open(const char *path, struct text *complaint)
 
 /* ---- the content of a program ---- */
 
-/* Returns false if the program is not readable; it need not be. */
+/* Returns false if the program is not readable. An unreadable program may still be executable. */
 static bool read_head(int program, char head[HEAD])
 {
     char path[32];
@@ -189,8 +189,8 @@ static bool is_text(const char *s)
     return *s == '\0';
 }
 
-/* Refuses a script without "#!", or whose interpreter is missing: the kernel would refuse it only
- * when it is run. */
+/* Refuses a script without "#!", and a script whose interpreter is missing, because the kernel
+ * would refuse such a script only at its execution. */
 static bool check_script(const char *path, int program, struct text *complaint)
 {
     char head[HEAD];
@@ -203,7 +203,7 @@ static bool check_script(const char *path, int program, struct text *complaint)
     name[strcspn(name, " \t\n")] = '\0';
     if (access(name, F_OK) == 0 || errno != ENOENT)
         return true;
-    text_clean(name); /* it may contain a carriage return */
+    text_clean(name); /* the name may contain a carriage return */
     text_complain(complaint, path, "its interpreter ", name);
     return text_refuse(complaint, " is missing: install it, or correct the first line");
 }
@@ -220,7 +220,7 @@ bool trusted_check(const char *path, uid_t user, struct text *complaint)
 int trusted_exec(int fd, char *const argv[], char *const environment[])
 {
     execveat(fd, "", argv, environment, AT_EMPTY_PATH);
-    if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0) /* a script, see execveat(2) */
+    if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0) /* it is a script, see execveat(2) */
         execveat(fd, "", argv, environment, AT_EMPTY_PATH);
     return errno;
 }

@@ -1,23 +1,23 @@
 /*
  * Checks the program of a hook before the daemon executes it. A user who can modify or replace such
- * a program gets the rights of the daemon. So the path is walked from /, one name at a time,
- * without following symbolic links, and the checks apply to the opened descriptors, not to names.
- * They are repeated before every execution.
+ * a program gets the rights of the daemon. Therefore these functions walk the path from /, one name
+ * at a time, without following symbolic links, and check the opened descriptors, not the names. The
+ * checks are repeated before every execution.
  *
- * Each folder, and the program, must belong to root or to the user of this process, and neither its
- * group nor others may write to it. (The group bits include the permissions of an access list.)
+ * Each folder, and the program, must belong to root or to the user of this process, and must not be
+ * writable for its group or for others. (The group bits include the permissions of an access list.)
  *
  * A folder like /tmp is an exception: others may write to it, but it belongs to root and has the
  * sticky bit, so that other users can neither rename nor remove files of root or of this user in
- * it. Files and folders that other users create there belong to them and are refused. They cannot
- * bring a folder of another user there, because a folder cannot be linked, and moving it needs
- * write access to it. They can bring two things there that do not belong to them, and such a folder
- * refuses both:
+ * it. Files and folders that other users create there belong to these users and are refused. Other
+ * users cannot place a folder of root or of this user there, because a folder cannot be linked, and
+ * moving a folder needs write access to it. They can place two things there that do not belong to
+ * them, and both are refused:
  * - a regular file of another user: a link to it, or the file itself from a folder of their own.
- *   So the program must not be directly in such a folder, but in a folder inside it.
+ *   Therefore the program must not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.
  *
- * Not covered: a process that opened the file for writing before its owner changed.
+ * The checks do not cover a process that opened the file for writing before its owner changed.
  */
 #ifndef ELECT_DAEMON_TRUSTED_H
 #define ELECT_DAEMON_TRUSTED_H
@@ -27,15 +27,15 @@
 #include <sys/types.h>
 
 /* Returns a descriptor (O_PATH, close-on-exec) of the program; or -1, with one line that names the
- * wrong part of the path, what is wrong with it, and what to do. */
+ * wrong part of the path, the problem and the remedy. */
 int trusted_open(const char *path, struct text *complaint);
 
 /* Returns false, with a line like that of trusted_open(), if this user could not open and execute
  * the program now. The answer may change later, so each execution checks again. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
-/* Replaces this process by the program; returns an error number if that fails. To be called in a
- * child: for a script ("#!") the descriptor stays open, because its interpreter reads /dev/fd/N. */
+/* Replaces this process by the program; returns an error number if that fails. Must be called in a
+ * child, because for a script ("#!") the descriptor stays open: the interpreter reads /dev/fd/N. */
 int trusted_exec(int fd, char *const argv[], char *const environment[]);
 
 #endif

@@ -1,5 +1,5 @@
 /* Coordinates the work under an office: exchanges notes with the guardian, decides which state of a
- * group is shown, and finds out when all work of a group has stopped. */
+ * group clients see, and finds out when all work of a group has stopped. */
 #include "work.h"
 
 #include "guardian_channel.h"
@@ -30,7 +30,7 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
     if (!guardian_channel_deposit(w->guard.channel,
-                                  testament)) /* it is stopped, or its channel is full */
+                                  testament)) /* the guardian is stopped, or the channel is full */
         w->deposits_again = true;
 }
 
@@ -65,10 +65,10 @@ void work_tick(struct work *w)
     }
 }
 
-/* Begins to stop the member, because without a guardian it would lead unsupervised, and would keep
- * its address from the next daemon. It hands over as if it had been told to stop. If work does not
- * stop, or on-follower fails, the member ends without a RELEASE, and the other members wait until
- * its lease is over. */
+/* Begins to stop the member. Without a guardian, the member would lead unsupervised, and would
+ * block its address for the next daemon. The member hands over as if it had received an order to
+ * stop. If work does not stop, or on-follower fails, the member ends without a RELEASE, and the
+ * other members wait until its lease is over. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -125,8 +125,8 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if a requested term is neither won nor lost, so that only its testament can release
- * it. */
+/* Returns true if the member has requested a term that it has neither won nor lost yet. Only the
+ * testament can release such a term. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -153,8 +153,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* A run that began in an earlier term, and was not interrupted since, keeps that term. All
-     * clients are told the same term. */
+    /* A run that began in an earlier term and has not been interrupted since then keeps that term.
+     * All clients are told the same term as the run. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;
@@ -202,8 +202,8 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* If the member waits for the end of all work of a group, tells the member as soon as all work has
- * stopped and the last promise is over. */
+/* If the member waits for the end of all work of a group, tells the member that the work has
+ * stopped as soon as no work is left and the last promised deadline has passed. */
 static void report_stopped(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -219,9 +219,9 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* Tells the member to stand aside, or to stand ready again, if that has changed. It changes to
- * ready at most once in a READY_PERIOD, so that runs that come and go, or whose health keeps
- * changing, cannot fill the flight recorder. */
+/* Tells the member to stand aside, or to stand ready again, if the reasons for it have changed. The
+ * member returns to standing ready at most once in a READY_PERIOD. Without this limit, runs that
+ * come and go, or whose health keeps changing, could fill the flight recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -243,7 +243,7 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     elect_member_tell(w->member, group, &in);
     if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
         (node->saved.membership.members >> me & 1) == 0)
-        return; /* not logged for a member that never leads */
+        return; /* the log omits members that never lead */
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "%s %s", w->me->name,
              why != NULL ? "stands aside" : "stands ready to lead again");
