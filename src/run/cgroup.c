@@ -30,8 +30,8 @@ static bool own_path(char *path, size_t room)
     return found;
 }
 
-/* Finds where version 2 is mounted. /proc/self/mounts writes a blank in a path as \040, which is
- * not decoded here. */
+/* Finds the mount point of cgroup v2. /proc/self/mounts writes a blank in a path as \040, which
+ * this function does not decode. */
 static bool mount_point(char *path, size_t room)
 {
     char line[CGROUP_PATH], where[CGROUP_PATH], kind[64];
@@ -65,7 +65,7 @@ static bool make_below(struct cgroup *g, const char *parent)
         errno = ENAMETOOLONG;
         return false;
     }
-    if (mkdir(g->path, 0755) != 0 && errno == EEXIST) /* a dead process had our number */
+    if (mkdir(g->path, 0755) != 0 && errno == EEXIST) /* a dead process had this number */
         if (rmdir(g->path) != 0 || mkdir(g->path, 0755) != 0)
             return false;
     g->fd = open(g->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +129,8 @@ bool cgroup_is(const struct cgroup *g, const char *event)
     return strstr(text, event) != NULL;
 }
 
-/* Removes the folder, repeatedly: the kernel needs a moment after the last process was reaped. */
+/* Tries repeatedly to remove the folder, because the kernel needs a moment after the last process
+ * was reaped. */
 void cgroup_remove(struct cgroup *g)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -1,5 +1,6 @@
-/* A control group (version 2) for the command and its processes. They can be killed or frozen
- * together, including processes that are being forked and those of another user. */
+/* A control group (version 2) for the command and its processes. All processes in the group can be
+ * killed or frozen together, including processes that are just being forked and processes of
+ * another user. */
 #ifndef ELECT_RUN_CGROUP_H
 #define ELECT_RUN_CGROUP_H
 
@@ -9,16 +10,17 @@
 #define CGROUP_PATH 4096
 
 struct cgroup {
-    int fd; /* its folder; -1: there is no control group */
+    int fd; /* the folder of the control group; -1: there is none */
     char path[CGROUP_PATH];
 };
 
 #define CGROUP_NONE ((struct cgroup){.fd = -1})
 
-/* Creates a control group below that of this process. With `demanded`, does so even if that group
- * was not delegated to this user. If it fails, returns false and the reason. */
+/* Creates a control group below the control group of this process. With `demanded`, tries this even
+ * if the control group of this process was not delegated to this user. Returns false, with the
+ * reason, if it fails. */
 bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room);
-bool cgroup_enter(const struct cgroup *g); /* moves this process, and all that it will start */
+bool cgroup_enter(const struct cgroup *g); /* moves this process and its future children */
 bool cgroup_kill(const struct cgroup *g);
 bool cgroup_freeze(const struct cgroup *g, bool freeze);
 bool cgroup_is(const struct cgroup *g, const char *event); /* `event`: "populated 1", "frozen 1" */

@@ -1,5 +1,5 @@
-/* Packets to the daemon and its guardian, packets between runner and keeper, and messages to the
- * user on standard error. */
+/* Sends packets to the daemon and its guardian, packets between runner and keeper, and messages to
+ * the user on standard error. */
 #include "channel.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ long packet_receive(int fd, void *bytes, size_t length, int passed[2])
                        .msg_controllen = sizeof control.room};
     passed[0] = passed[1] = -1;
     ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* the peer left data unread, but may also have sent some */
+    if (got < 0 && errno == ECONNRESET) /* the peer left data unread, but may also have sent data */
         got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     for (struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c != NULL; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
@@ -147,9 +147,9 @@ enum heard channel_hear(struct channel *c, struct talk *t)
 
 static int told_on = STDERR_FILENO;
 
-/* Opens a descriptor of its own for a pipe or terminal, which does not block: if the pipe or
- * terminal is full, a write to standard error would block. (O_NONBLOCK on standard error itself
- * would affect every process that shares it.) */
+/* Opens a separate, non-blocking descriptor if standard error is a pipe or a terminal, because a
+ * write to a full pipe or terminal would block. O_NONBLOCK on standard error itself would affect
+ * every process that shares standard error. */
 void channel_open_report(void)
 {
     struct stat is;
@@ -176,5 +176,5 @@ void channel_report(const char *format, ...)
     line[length++] = '\n';
     if (send(told_on, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == ENOTSOCK &&
         write(told_on, line, length) < 0)
-        return; /* no process reads it, and nothing can be done about it */
+        return; /* the message is lost if no process reads it */
 }

@@ -1,5 +1,5 @@
-/* Messages of runner and keeper to the daemon, to its guardian, to each other and to the user. No
- * function here waits, because the receiver may be stopped while the deadline approaches. */
+/* Messages of runner and keeper to the daemon, to its guardian, to each other and to the user.
+ * These functions never wait, because the receiver may be stopped while the deadline approaches. */
 #ifndef ELECT_RUN_CHANNEL_H
 #define ELECT_RUN_CHANNEL_H
 
@@ -11,25 +11,25 @@
 
 struct channel {
     int daemon; /* -1: not connected */
-    int holder; /* to the guardian; -1: it has not arrived yet */
+    int holder; /* the channel to the guardian; -1: not received yet */
 };
 
 #define CHANNEL_NONE ((struct channel){-1, -1})
 
-/* Connects. Returns 0 or an errno. */
+/* Connects to the daemon. Returns 0 or an errno. */
 int channel_open(struct channel *c, const char *path);
-void channel_renew(struct channel *c); /* another holder channel will come */
+void channel_renew(struct channel *c); /* the daemon will send another holder channel */
 void channel_close(struct channel *c);
 
 /* Returns false if the packet could not be sent. */
 bool channel_say(const struct channel *c, struct talk *t, enum talk_word word);
-/* Tells the daemon and the guardian that all work has ended. `flags` and `why` say what this means
- * for leadership. */
+/* Tells the daemon and the guardian that all work has ended. `flags` and `why` say whether the
+ * member must hand leadership over, and why. */
 void channel_say_empty(const struct channel *c, const char *group, uint8_t flags, const char *why);
 
 enum heard { HEARD_NOTHING, HEARD_WORD, HEARD_END };
-/* Receives a packet, and terminates the names in it. Turns a packet that no daemon sends into a
- * word that the caller ignores. WAIT carries the channel to the guardian, which is kept. */
+/* Receives a packet, and terminates the names in it. Replaces a packet that a daemon never sends by
+ * a word that the caller ignores. Keeps the channel to the guardian that WAIT carries. */
 enum heard channel_hear(struct channel *c, struct talk *t);
 
 /* Packets of any kind between runner and keeper, with at most two descriptors (-1: none).

@@ -1,5 +1,6 @@
-/* Starts the command and the health checks. The waiter is between the keeper and the command: it
- * returns the exit status while the kernel reaps all orphans (docs/internals/daemon.md). */
+/* Starts the command and the health checks. The waiter is a process between the keeper and the
+ * command. It returns the exit status of the command, while the kernel reaps all orphans
+ * (docs/internals/daemon.md). */
 #include "command.h"
 
 #include "scheduling.h"
@@ -25,12 +26,12 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
     struct command_failure f = {.error = error};
     snprintf(f.what, sizeof f.what, "%s", what);
     if (write(report, &f, sizeof f) != sizeof f)
-        exit_status = EXIT_RUN_FAILED; /* then the status is the only report */
+        exit_status = EXIT_RUN_FAILED; /* the exit status is then the only report */
     _exit(exit_status);
 }
 
-/* Restores what a program expects at its start. A signal that the user ignores stays ignored, as
- * under nohup or in a background job of a script. */
+/* Restores what a program expects at its start. SIGHUP, SIGINT and SIGQUIT stay ignored if they
+ * were ignored before, as under nohup or in a background job of a script. */
 static void be_ordinary(void)
 {
     sigset_t none;
@@ -46,8 +47,8 @@ static void be_ordinary(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Gives this process a group of its own and the terminal if elect run has it, and makes it die with
- * its parent. */
+/* Moves this process into a new process group, gives it the terminal if `terminal` is set, and
+ * makes the kernel kill it when its parent dies. */
 static void stand_alone(bool terminal)
 {
     setpgid(0, 0);
@@ -56,16 +57,16 @@ static void stand_alone(bool terminal)
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
-/* Returns true if a folder of PATH contains the command. execvp() fails with EACCES as soon as it
- * cannot search one folder of PATH, even if the command is in none of them; for this user, there is
- * then no such command. */
+/* Returns true if a folder of PATH contains the command. If execvp() cannot search one of the
+ * folders, it fails with EACCES even if the command is in none of them. The correct error is then
+ * that the command does not exist. */
 static bool is_in_path(const char *name)
 {
     char file[4096];
     const char *path = getenv("PATH");
     for (const char *at = path, *end; at != NULL; at = *end == ':' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
-        int folder = end > at ? (int)(end - at) : 1; /* its length in characters */
+        int folder = end > at ? (int)(end - at) : 1; /* the length of the folder in characters */
         int length = snprintf(file, sizeof file, "%.*s/%s", folder, end > at ? at : ".", name);
         if (length > 0 && (size_t)length < sizeof file && access(file, F_OK) == 0)
             return true;
@@ -77,14 +78,15 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
     stand_alone(job->terminal);
-    /* A program that gains privileges is out of reach of our signals, and of a control group's if
-     * it first leaves that group. */
+    /* A program must not gain privileges, because elect run could then not signal it, and could not
+     * kill it with the control group if the program had left the group before. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot set no_new_privs");
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot pass on the loss descriptor");
     be_ordinary();
-    /* A process that was delayed until it was too late must not begin; B or A will kill it. */
+    /* A process that was delayed beyond its time must not start the command; B or A will kill the
+     * process. */
     while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
@@ -116,7 +118,7 @@ static bool write_file(const char *path, const char *text)
 struct identity {
     uid_t user;
     gid_t group;
-    bool mapped; /* to itself, in a user namespace */
+    bool mapped; /* both are mapped to themselves in a user namespace */
 };
 
 static void furnish(const struct identity *who, int report)
@@ -124,7 +126,7 @@ static void furnish(const struct identity *who, int report)
     char user[64], group[64];
     snprintf(user, sizeof user, "%u %u 1", who->user, who->user);
     snprintf(group, sizeof group, "%u %u 1", who->group, who->group);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise these files belong to root */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise the files in /proc belong to root */
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
           write_file("/proc/self/gid_map", group)))
@@ -141,15 +143,15 @@ static void furnish(const struct identity *who, int report)
 
 void command_signal(pid_t waiter, int number, bool group)
 {
-    pid_t command = getpgid(waiter); /* if the waiter has joined the command's group by now */
+    pid_t command = getpgid(waiter); /* the command, if the waiter has joined its group already */
     if (command > 1 && command != waiter)
         kill(group ? -command : command, number);
     else
         sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
 }
 
-/* Blocks every signal except those that the waiter handles: the other signals are meant for the
- * group, of which the waiter is only a member. */
+/* Blocks every signal that the waiter does not handle, because such signals are meant for the other
+ * processes of its group. */
 static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;
@@ -163,10 +165,11 @@ static void prepare_to_wait(const struct keeper_job *job)
         close(job->runner);
 }
 
-/* Exits when the command does; as the first process of a namespace, it takes the rest of the
- * namespace with it. The waiter joins the command's process group, so that the number of the group
- * is not reused until the waiter is reaped. In a namespace it must not join: the kernel does not
- * end a namespace while such a number is in use. */
+/* Waits for the command, and exits with its status. The exit of the first process of a namespace
+ * also ends all other processes of the namespace. The waiter joins the process group of the
+ * command, so that the number of the group is not reused until the waiter is reaped. In a namespace
+ * the waiter must not join, because the kernel does not end a namespace while such a number is in
+ * use. */
 static _Noreturn void wait_for(pid_t command, bool isolated)
 {
     sigset_t expected;
@@ -175,7 +178,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    closefrom(STDERR_FILENO + 1); /* readers of the other ends wait for the command to close them */
+    closefrom(STDERR_FILENO + 1); /* otherwise readers would wait for the waiter, too */
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
     sigaddset(&expected, PASS_ON);
@@ -184,7 +187,8 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
         if (number == PASS_ON && info.si_code == SI_QUEUE)
             kill(info.si_int < 0 ? -command : command, abs(info.si_int));
         for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-            /* ^Z stops a command that reads a terminal, and nothing would continue it */
+            /* ^Z stops a command that reads a terminal, and the user could not continue the
+             * command */
             if (WIFSTOPPED(status) && child == command && WSTOPSIG(status) == SIGTSTP)
                 kill(-command, SIGCONT);
             else if (!WIFSTOPPED(status) && child == command)
@@ -223,7 +227,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* in the parent and in the child, to avoid a race */
+        setpgid(waiter, waiter); /* both the parent and the child do this, to avoid a race */
         return waiter;
     }
     close(ends[0]);

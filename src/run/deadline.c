@@ -1,4 +1,5 @@
-/* The arithmetic of deadline.h. It reads no clock, so that the unit tests can cover every case. */
+/* Implements the arithmetic of deadline.h. These functions do not read a clock, so that the unit
+ * tests can cover every case. */
 #include "deadline.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* How long work may go on, when it is told to stop, and when it is killed. Pure arithmetic, in
- * microseconds of CLOCK_BOOTTIME.
+/* Computes how long work may continue, when it is told to stop, and when it is killed. All times
+ * are microseconds of CLOCK_BOOTTIME.
  *
  *     stamp                             U-k-m         U-m    U-m/2   U
  *       |--------- left ------------------|------ k ----|------- m ----|
  *                                        TERM          KILL   the other process kills
  *
- * U: the time until which the mandate is known to last. k: the grace between TERM and KILL. m: the
- * margin that killing may need. */
+ * U is the time until which the mandate is known to last, k is the grace between TERM and KILL, and
+ * m is the margin, that is, the time that killing may need. */
 #ifndef ELECT_RUN_DEADLINE_H
 #define ELECT_RUN_DEADLINE_H
 
@@ -17,19 +17,19 @@
 #include <stdint.h>
 
 #define DEADLINE_NEVER   INT64_MAX
-#define DEADLINE_DEFAULT (-1) /* as grace or margin: a value that fits the lease */
+#define DEADLINE_DEFAULT (-1) /* for the grace or the margin: a value that fits the lease */
 
 struct deadline {
     int64_t until;
     int64_t grace, margin;
-    int64_t since; /* when it was told to stop; DEADLINE_NEVER: it was not */
+    int64_t since; /* when the work was told to stop; DEADLINE_NEVER: it was not */
     bool over;     /* another member may already lead */
 };
 
-/* To be called before anything is granted. Returns false, with the arithmetic in `why`, if grace
- * and margin leave less than two renewals of the lease, because a single lost answer would then
- * cost the office. By default, the grace is half of what two renewals and the margin leave of the
- * lease; the other half allows for late renewals. */
+/* Must be called before the first deadline is known. Returns false, with the arithmetic in `why`,
+ * if the grace and the margin leave less than two renewals of the lease, because a single lost
+ * answer could then end the work. By default, the grace is half of the lease minus two renewals and
+ * the margin; the other half allows for late renewals. */
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 
@@ -38,11 +38,11 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
-int64_t deadline_term(const struct deadline *d);  /* when to send TERM; NEVER: it was sent */
-int64_t deadline_kill(const struct deadline *d);  /* when to kill, grace or not */
+int64_t deadline_term(const struct deadline *d);  /* when to send TERM; NEVER: TERM was sent */
+int64_t deadline_kill(const struct deadline *d);  /* when to kill, even if grace is left */
 int64_t deadline_guard(const struct deadline *d); /* when the process that had to kill is late */
 
-void deadline_stop(struct deadline *d, int64_t now); /* begins its grace, once */
-void deadline_lost(struct deadline *d, int64_t now); /* ends its grace */
+void deadline_stop(struct deadline *d, int64_t now); /* begins the grace, once */
+void deadline_lost(struct deadline *d, int64_t now); /* ends the grace */
 
 #endif

@@ -1,4 +1,4 @@
-/* The ELECT_ variables, which are the same for commands and hooks. */
+/* Defines the ELECT_ variables, which are the same for commands and hooks. */
 #include "environment.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The environment variables of a program that is started because of an office: a command of
- * elect run, or a hook. */
+/* The environment variables of the programs that run because of an office: the command of elect
+ * run, and hooks. */
 #ifndef ELECT_RUN_ENVIRONMENT_H
 #define ELECT_RUN_ENVIRONMENT_H
 
@@ -10,7 +10,7 @@ struct environment {
     const char *leader;       /* "": no leader is known */
     const char *socket;       /* the daemon's status socket */
     elect_term term;
-    uint32_t lease; /* of a leader, in microseconds */
+    uint32_t lease; /* the lease of a leader, in microseconds */
 };
 
 /* Calls `add` with the name and the value of each ELECT_ variable. */

@@ -1,4 +1,5 @@
-/* Runs the health check of --health periodically, and receives the signs of life of --watchdog. */
+/* Runs the health check of --health periodically, and receives the watchdog messages of
+ * --watchdog. */
 #include "health.h"
 
 #include "command.h"
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 #define NAME_ROOM 32 /* the kernel chooses a name of five digits */
-#define READS     16 /* of a check's output, before other work gets its turn */
+#define READS     16 /* reads of a check's output before other work gets its turn */
 
 static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
 {
@@ -27,7 +28,7 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 
-/* Opens a socket without a file, for which the kernel finds a free name. */
+/* Opens a socket without a file. The kernel chooses a free name for the socket. */
 static int open_notify(int64_t every)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -123,7 +124,8 @@ static void end_check(struct health *s)
     forget_check(s);
 }
 
-/* Reports a failed check, with the first line that it wrote, until the run counts as unhealthy. */
+/* Counts a failed check. Reports it with the first line of the check's output, unless the run was
+ * already reported as unhealthy. */
 static void fail(struct health *s, const char *how)
 {
     health_read(s);
@@ -191,8 +193,8 @@ static bool says(const char *text, const char *word)
     return false;
 }
 
-/* Receives one datagram. `ours` is true if a process of the same user sent it. There is no room for
- * descriptors, so the kernel closes any that come with it. */
+/* Receives one datagram. `ours` is true if a process of the same user sent it. The buffer has no
+ * room for descriptors, so the kernel closes descriptors that come with the datagram. */
 static bool hear_one(struct health *s, char *text, size_t room, bool *ours)
 {
     struct iovec part = {text, room - 1};

@@ -1,6 +1,6 @@
-/* Determines whether the command works properly: either a periodic check finds out, or the command
- * itself reports it, as it would to systemd (sd_watchdog_enabled(3)). If the command does not work
- * properly, it is stopped, and the member hands leadership over. */
+/* Determines whether the command works properly. Either a periodic check tests the command, or the
+ * command itself reports regularly, in the same way as to systemd (sd_watchdog_enabled(3)). If the
+ * command does not work properly, elect run stops it, and the member hands leadership over. */
 #ifndef ELECT_RUN_HEALTH_H
 #define ELECT_RUN_HEALTH_H
 
@@ -17,20 +17,20 @@ struct health {
     bool passed;            /* the last check that ended was successful */
     bool reported;          /* the command was found unhealthy, and no check has passed since */
     int output;             /* the output of the running check; -1: none */
-    char said[HEALTH_SAID]; /* the beginning of its output */
+    char said[HEALTH_SAID]; /* the beginning of the check's output */
     size_t length;
     char why[TALK_WHY]; /* why the last check failed */
     pid_t check;        /* the waiter of the running check; 0: none */
     int64_t next_check;
     unsigned failures; /* failed checks in a row */
-    int notify;        /* -1: none */
-    int64_t heard;     /* when the last sign of life came */
+    int notify;        /* the socket of --watchdog; -1: none */
+    int64_t heard;     /* when the last watchdog message came */
 };
 
-/* Begins to check: at `first`, and then every period. */
+/* Begins to run the check: at `first`, and then once in every period. */
 void health_begin(struct health *s, const struct run_options *o, int64_t first);
-/* Listens for the signs of life of --watchdog, and puts what the command must know into the
- * environment. Returns false if the socket cannot be opened. */
+/* Listens for the messages of --watchdog, and sets the environment variables with which the command
+ * finds the socket. Returns false if the socket cannot be opened. */
 bool health_listen(struct health *s, int64_t now);
 int64_t health_next(const struct health *s); /* when to call health_look() again */
 int health_look(struct health *s, int64_t now);
@@ -38,6 +38,6 @@ void health_hear(struct health *s, int64_t now);
 void health_read(struct health *s); /* reads the check's output, so that the check never blocks */
 void health_ended(struct health *s, pid_t child, int status);
 void health_end(struct health *s);                /* kills the running check */
-void health_again(struct health *s, int64_t now); /* after a freeze or a restart */
+void health_again(struct health *s, int64_t now); /* starts again after a freeze or a restart */
 
 #endif

@@ -1,11 +1,10 @@
-/* B, the keeper: starts the command, and stops it in time, by its own clock and without waiting for
- * A.
+/* B, the keeper, starts the command and stops it in time. B reads the clock itself and does not
+ * wait for A.
  *
- * 1. B forks nothing until it is a subreaper and knows that A lives.
+ * 1. B forks no process until it is a subreaper and knows that A lives.
  * 2. B notices the death of A on the socket pair between them, and then ends the work.
  * 3. B writes PHASE_EMPTY, and sends EMPTY, only when no child is left.
- * 4. The packet that reports the end of the work also hands leadership over; nothing hands it over
- *    earlier. */
+ * 4. Leadership is handed over only by the packet that reports the end of the work. */
 #include "command.h"
 #include "environment.h"
 #include "health.h"
@@ -24,13 +23,14 @@
 #include <unistd.h>
 
 #define SECOND     1000000
-#define LOOK_AGAIN (2 * SECOND) /* the longest time until a waiter that was stopped is continued */
+#define LOOK_AGAIN (2 * SECOND) /* the longest time for which a waiter stays stopped */
 
-/* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s; if it fails once
- * more, leadership is handed over. A command that ran for RAN_WELL gets all its restarts back. */
+/* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s. If it then fails
+ * once more, leadership is handed over. The restarts are counted anew after a command has run for
+ * RAN_WELL. */
 #define RESTARTS  3
 #define RAN_WELL  (60 * SECOND)
-#define TRY_AGAIN (SECOND / 10) /* if too little of the lease is left at that moment */
+#define TRY_AGAIN (SECOND / 10) /* delay if too little of the lease is left for a restart */
 
 struct keeper {
     struct keeper_job *job;
@@ -39,15 +39,15 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter;       /* of the command; 0: the command has ended */
+    pid_t waiter;       /* the waiter of the command; 0: the command has ended */
     int status;         /* the exit status of the command that has ended */
     int report;         /* the pipe of command_start(); -1: closed */
-    int loss;           /* B's end of what the command watches; -1: closed */
+    int loss;           /* B's end of the loss descriptor; -1: closed */
     int timer, signals; /* descriptors */
     bool alone;         /* A has ended */
-    unsigned restarts;  /* of --on-exit restart, in a row */
+    unsigned restarts;  /* restarts in a row, with --on-exit restart */
     int64_t began;      /* when the command was started */
-    int64_t again;      /* when it will be started again; DEADLINE_NEVER: it will not */
+    int64_t again;      /* when to start it again; DEADLINE_NEVER: never */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -122,7 +122,7 @@ static bool was_ended_by_keys(const struct keeper *k)
 
 static _Noreturn void finish(struct keeper *k)
 {
-    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* reported already */
+    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* B has already reported the end */
     tree_kill(&k->tree, ended, k);
     tell_why_not(k);
     if (k->job->terminal)
@@ -157,7 +157,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not handle signals */
+        command_signal(k->waiter, SIGCONT, true); /* a stopped process handles no other signal */
     }
 }
 
@@ -171,8 +171,8 @@ static void freeze(struct keeper *k)
     note(k, NOTE_FROZEN, 0);
 }
 
-/* With --on-lose signal, the command was told that its time is over, and counts as stopped from now
- * on. */
+/* Reports the work as ended, because with --on-lose signal a command counts as stopped once it has
+ * received its signal. */
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
@@ -206,9 +206,10 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* Stops an unhealthy command, which gets its grace; leadership is handed over when no process of it
- * is left. All signs of life and ended checks up to `heard` have been handled, so that a keeper
- * that was itself delayed does not count its delay against the command. */
+/* Begins to stop an unhealthy command, and allows its grace. Leadership is handed over when all
+ * processes of the command have ended. The caller has handled all watchdog messages and ended
+ * checks up to `heard`, so that a delay of the keeper itself does not make the command look
+ * unhealthy. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
@@ -266,7 +267,7 @@ static void pass_on(struct keeper *k, int number)
         if (k->waiter > 0)
             command_signal(k->waiter, number, false);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
-        tree_kill(&k->tree, ended, k); /* it cannot handle the signal, and must not */
+        tree_kill(&k->tree, ended, k); /* a frozen command must not handle the signal */
         k->status = EXIT_SIGNAL + number;
     }
 }
@@ -290,7 +291,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_KILLING:
     case NOTE_FROZEN:
     case NOTE_UNHEALTHY:
-    case NOTE_RESTARTS: break; /* sent by B */
+    case NOTE_RESTARTS: break; /* only B sends this note */
     }
 }
 
@@ -336,7 +337,7 @@ static bool runner_lives(const struct keeper *k)
     return poll(&p, 1, 0) == 0; /* poll() always reports a closed end */
 }
 
-/* Returns false if no command could be started. */
+/* Returns false if the command could not be started. */
 static bool start_command(struct keeper *k)
 {
     int ends[2];
@@ -387,7 +388,7 @@ static void begin(struct keeper *k)
 
 /* ---- --on-exit restart ---- */
 
-/* Returns true if the command, which has ended, must be started again here. */
+/* Returns true if the command, which has ended, must be started again on this machine. */
 static bool restarts(const struct keeper *k)
 {
     return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
@@ -395,7 +396,8 @@ static bool restarts(const struct keeper *k)
            !outcome_was_told(k->page, k->status);
 }
 
-/* Kills what is left of the command and sets the time at which it is started again. */
+/* Kills the remaining processes of the command and sets the time at which the command is started
+ * again. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
@@ -416,8 +418,8 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Starts the command again when it is time, but not while the run is frozen, because another member
- * may lead, and no process of the command is left to freeze. */
+/* Starts the command again when its time has come. A frozen run does not start it, because another
+ * member may lead. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();
@@ -435,12 +437,13 @@ static void start_again(struct keeper *k)
     atomic_store(&k->page->restarts, 0);
 }
 
-/* Handles the end of the command. A waiter that the command has stopped (kill -STOP $PPID) does not
- * see that end. The kernel announces no stop to a process that ignores SIGCHLD, so the keeper
- * continues the waiter, and only the waiter, each time it looks. */
+/* Handles the end of the command. The command can stop its waiter (kill -STOP $PPID), which then
+ * does not notice the end of the command. The kernel does not announce such a stop to a process
+ * that ignores SIGCHLD, so the keeper sends SIGCONT to the waiter, and only to the waiter, at each
+ * call. */
 static void look_at_command(struct keeper *k)
 {
-    bool waits = k->again != DEADLINE_NEVER; /* to be started again */
+    bool waits = k->again != DEADLINE_NEVER; /* the run waits for the restart */
     tree_reap(ended, k);
     if (k->waiter > 0) {
         if (!is(k, PHASE_FROZEN))
@@ -467,7 +470,7 @@ _Noreturn void keeper_run(struct keeper_job *job)
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
     k.again = DEADLINE_NEVER;
-    int64_t heard = boottime_now(); /* the command has not begun, so it cannot be late yet */
+    int64_t heard = boottime_now(); /* the command has not started, so it cannot be late yet */
     begin(&k);
     for (;;) {
         struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
@@ -475,13 +478,13 @@ _Noreturn void keeper_run(struct keeper_job *job)
                              {.fd = job->runner, .events = POLLIN},
                              {.fd = k.health.notify, .events = POLLIN},
                              {.fd = k.health.output, .events = POLLIN}};
-        look_at_clock(&k); /* first, because no check may begin when the time is over */
+        look_at_clock(&k); /* first, because a check must not begin when the time is over */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(k.timer, &times, sizeof times) > 0) { /* only the clock counts */
+        while (read(k.timer, &times, sizeof times) > 0) { /* look_at_clock() reads the clock */
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* one may stand for several children */
+        while (read(k.signals, &info, sizeof info) > 0) { /* one may report several children */
         }
         look_at_clock(&k);
         heard = boottime_now();

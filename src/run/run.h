@@ -1,4 +1,4 @@
-/* elect run: a command that runs only while this member leads.
+/* elect run executes a command only while this member leads. Four kinds of processes take part:
  *
  *     A  the runner, which the user started: talks to the daemon
  *     B  the keeper: parent of the waiter, ends the command when its time is over
@@ -24,50 +24,51 @@ enum on_exit { EXIT_YIELDS_ON_FAILURE, EXIT_YIELDS, EXIT_HOLDS, EXIT_RESTARTS };
 struct run_options {
     const char *group;         /* empty: the only group */
     const char *socket;        /* member-N.run */
-    const char *status_socket; /* the socket that the command is told */
+    const char *status_socket; /* the socket that the command finds in its environment */
     char *const *command;      /* ends in NULL */
     bool now, respawn, shell, isolate, cgroup, quiet;
     enum on_lose on_lose;
     enum on_exit on_exit;
-    int signal;            /* which tells the command to stop */
+    int signal;            /* the signal that tells the command to stop */
     int lost;              /* exit status after a lost office */
     int64_t max_wait;      /* DEADLINE_NEVER: no limit */
-    int64_t grace, margin; /* DEADLINE_DEFAULT: what fits the lease */
+    int64_t grace, margin; /* DEADLINE_DEFAULT: values that fit the lease */
     const char *health;    /* NULL: none */
     int64_t health_every;
     unsigned health_tries;
     int64_t watchdog; /* 0: none */
 };
 
-/* Returns the exit status. */
+/* Returns the exit status of elect run. */
 int run_command(const struct run_options *o);
 
 /* ---- between runner and keeper ---- */
 
 enum phase {
-    PHASE_BEGUN,   /* nothing runs yet */
+    PHASE_BEGUN,   /* no process of the command runs yet */
     PHASE_WORKING, /* the command was forked */
-    PHASE_GIVEN,   /* LOSE_SIGNAL: the command was told, and counts as stopped */
+    PHASE_GIVEN,   /* LOSE_SIGNAL: the command was signalled, and counts as stopped */
     PHASE_FROZEN,
-    PHASE_EMPTY /* no process is left */
+    PHASE_EMPTY /* all processes have ended */
 };
 
-/* A and B both write to it, so that the survivor knows what the other one knew. */
+/* A and B both write to this page. If one of them dies, the other one finds the state of the run
+ * there. */
 struct page {
     _Atomic int64_t until;
-    _Atomic int64_t grace, margin; /* as the lease allows; a reload may change them */
+    _Atomic int64_t grace, margin; /* values that fit the lease; a reload may change them */
     _Atomic int phase;
     _Atomic int lost;         /* 1: elect run itself ended the work */
-    _Atomic int unhealthy;    /* why, if its health was the reason; 0: it is healthy */
+    _Atomic int unhealthy;    /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
     _Atomic int ending;       /* the last signal to end that elect run passed on; 0: none */
     _Atomic int restarts;     /* the command has failed, and B will start it again */
-    _Atomic uint64_t term;    /* of the office under which the command works */
-    _Atomic uint32_t lease;   /* the lease of that office */
-    _Atomic int status;       /* exit status; RUN_NOTHING: it was too late to start */
-    _Atomic int waiter;       /* its process group is that of the command */
+    _Atomic uint64_t term;    /* the term under which the command works */
+    _Atomic uint32_t lease;   /* the lease in that term */
+    _Atomic int status;       /* the exit status; RUN_NOTHING: it was too late to start */
+    _Atomic int waiter;       /* the waiter, which is in the process group of the command */
     _Atomic int said;         /* B has sent EMPTY for the present HOLD */
     _Atomic int steps;        /* steps of killing or stopping that B has made */
-    char complaint[TALK_WHY]; /* of the health check; written before `unhealthy` */
+    char complaint[TALK_WHY]; /* why the command is unhealthy; written before `unhealthy` */
 };
 enum { RUN_NOTHING = -1 };
 enum { UNHEALTHY_CHECK = 1, UNHEALTHY_SILENT };
@@ -77,7 +78,7 @@ enum note_kind {
     NOTE_SIGNAL, /* value: the number of the signal */
     NOTE_STOP,   /* begin the grace */
     NOTE_KILL,   /* allow no grace */
-    NOTE_THAW,   /* leads again: carries both descriptors of a channel */
+    NOTE_THAW,   /* the member leads again; carries both descriptors of a channel */
     /* from B to A */
     NOTE_STOPPING, /* the office was not renewed in time */
     NOTE_KILLING,  /* value: milliseconds of grace that did not suffice */
@@ -97,14 +98,15 @@ struct keeper_job {
     struct channel channel;
     struct cgroup *cgroup;
     struct deadline deadline;
-    struct talk go;     /* the GO, for the environment of the command */
-    int runner;         /* B's end of the pair */
+    struct talk go;     /* the packet GO, for the environment of the command */
+    int runner;         /* B's end of the socket pair */
     bool terminal;      /* the command gets the terminal */
     pid_t runner_group; /* the process group that had the terminal */
 };
 _Noreturn void keeper_run(struct keeper_job *job);
 
-/* Sets the timer, which rings immediately if that time has passed; DEADLINE_NEVER disarms it. */
+/* Sets the timer, which fires immediately if `when` has passed; DEADLINE_NEVER disarms the
+ * timer. */
 void deadline_arm(int timer, int64_t when);
 
 #endif

@@ -1,11 +1,11 @@
-/* A, the runner: asks the daemon for the office, writes the deadline into the page that it shares
+/* A, the runner, asks the daemon for the office, writes the deadline into the page that it shares
  * with B, and kills all processes itself if B does not do so in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * WAITING: A runs the health check and tells the daemon whether it passes; until it passes, the run
- * gets no turn. HELD: A has started B, which runs the check. Every HOLD that was sent is followed
- * by an EMPTY, from B or, if B cannot send it, from A. */
+ * While WAITING, A runs the health check and tells the daemon whether the check passes; until the
+ * check passes, the run gets no turn. When HELD, A has started B, and B runs the check. For every
+ * HOLD that A has sent, B sends an EMPTY; if B cannot send it, A does. */
 #include "run.h"
 
 #include "../base/access.h"
@@ -44,20 +44,20 @@ struct runner {
     struct cgroup cgroup;
     struct deadline d;
     struct talk go;
-    int64_t asked[ASKED]; /* stamps of questions since GO */
+    int64_t asked[ASKED]; /* the stamps of the questions since GO */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* 0: none */
-    int steps;        /* of its killing, when last seen */
-    int64_t patience; /* until when it counts as busy killing */
-    int pair;         /* A's end */
+    int steps;        /* page->steps when A last looked */
+    int64_t patience; /* until then, B counts as busy killing */
+    int pair;         /* A's end of the socket pair */
     int timer, signals;
-    struct health health;              /* of the check that runs while A waits */
-    bool told_healthy, told_unhealthy; /* the daemon was told, since HOLD */
-    bool terminal;                     /* B or the command has it */
+    struct health health;              /* the check that runs while A waits */
+    bool told_healthy, told_unhealthy; /* reported to the daemon since HOLD */
+    bool terminal;                     /* B or the command has the terminal */
     bool tried, told_away, told_wait, told_lost, frozen, leaving;
-    bool started; /* at least once */
-    bool broken;  /* the keeper died, or was late */
+    bool started; /* the command was started at least once */
+    bool broken;  /* the keeper has died or was late */
     int result;
 };
 
@@ -87,8 +87,8 @@ static bool is_still(const struct runner *r) /* nothing is left to stop */
 
 /* ---- finding the daemon, and asking it for the office ---- */
 
-/* Returns true if the check must pass before this run gets its turn. It does not delay a run that
- * must not wait (-n), nor one whose command is frozen. */
+/* Returns true if the health check must pass before this run gets its turn. The check does not
+ * delay a run that must not wait (-n), and does not delay a run whose command is frozen. */
 static bool is_checked(const struct runner *r)
 {
     return r->o->health != NULL && r->keeper == 0 && !(r->o->now && !r->started);
@@ -129,12 +129,14 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* Sends EMPTY for a HOLD under which nothing works; `is` tells what this means for leadership. */
+/* Sends EMPTY for a HOLD under which no process works. `is` says whether the member must hand
+ * leadership over. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
+    /* An unread WAIT may still bring the channel to the guardian. */
     while (r->state == WAITING && r->channel.holder < 0 &&
-           channel_hear(&r->channel, &unused) == HEARD_WORD) { /* the channel may be there */
+           channel_hear(&r->channel, &unused) == HEARD_WORD) {
     }
     if (r->state != AWAY)
         channel_say_empty(&r->channel, group_of(r), is->flags, is->why);
@@ -142,8 +144,8 @@ static void give_back_as(struct runner *r, const struct outcome *is)
 
 static void give_back(struct runner *r) { give_back_as(r, &(struct outcome){0}); }
 
-/* Ends the run because the command cannot be started, which is a failure of the command
- * (--on-exit). */
+/* Ends the run because the command cannot be started. For --on-exit, this counts as a failure of
+ * the command. */
 static void fail_to_start(struct runner *r)
 {
     *r->page = (struct page){.phase = PHASE_EMPTY, .status = EXIT_RUN_FAILED};
@@ -152,8 +154,9 @@ static void fail_to_start(struct runner *r)
     r->result = EXIT_RUN_FAILED;
 }
 
-/* Returns the pid of the command, or 0 if it is unknown. The waiter has joined the process group of
- * the command, whose number is that pid; in a process namespace it has not joined it. */
+/* Returns the pid of the command, or 0 if it is unknown. The number of the command's process group
+ * is that pid, and the waiter has joined that group. In a process namespace the waiter has not
+ * joined the group, so the pid is unknown. */
 static uint32_t command_pid(const struct runner *r)
 {
     pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
@@ -169,7 +172,8 @@ static void ask(struct runner *r, int64_t now)
                      .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
-    /* twice in a renewal: a question just ahead of a renewal is followed by one soon after it */
+    /* A asks twice in each renewal, so that it learns of a renewal soon even if it asked just
+     * before. */
     r->next_ask = now + r->go.renewal / 2;
     channel_say(&r->channel, &t, TALK_ASK);
 }
@@ -251,7 +255,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Kills every process below this one, beginning with B. */
+/* Kills every descendant of this process, beginning with B. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
@@ -265,7 +269,7 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* Continues after the end of B, when no process is left. */
+/* Decides how the run continues after B and all processes of the command have ended. */
 static void conclude(struct runner *r)
 {
     int status = atomic_load(&r->page->status);
@@ -277,7 +281,7 @@ static void conclude(struct runner *r)
     if (lost && atomic_load(&r->page->unhealthy) == 0)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back_as(r, &is); /* B could not send EMPTY, or only for an earlier office */
+        give_back_as(r, &is); /* B sent no EMPTY for the present HOLD */
     if ((is.flags & TALK_YIELDS) != 0)
         TELL(r, "%s; handing over leadership of %s", is.why, group_of(r));
     if (r->broken && !known && !lost)
@@ -347,7 +351,7 @@ static void go(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || !begin_deadline(r, t))
         return;
-    if (r->channel.holder < 0) { /* no descriptor was free for it */
+    if (r->channel.holder < 0) { /* no descriptor was free for the channel */
         channel_report("cannot receive the guardian's channel: no free descriptor");
         give_back(r);
         r->result = EXIT_RUN_FAILED;
@@ -365,8 +369,8 @@ static void go(struct runner *r, const struct talk *t)
     ask(r, boottime_now());
 }
 
-/* Adapts to a lease that was reconfigured. If the grace and the margin that the user chose no
- * longer fit, the defaults are used. */
+/* Adapts to a change of the configured lease. If the grace and the margin that the user chose no
+ * longer fit, uses the defaults. */
 static void fit_again(struct runner *r, const struct talk *t)
 {
     const struct run_options *o = r->o;
@@ -380,7 +384,7 @@ static void fit_again(struct runner *r, const struct talk *t)
     if (!deadline_begin(&d, t->lease, t->renewal, o->grace, o->margin, why, sizeof why) &&
         !deadline_begin(&d, t->lease, t->renewal, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
                         sizeof why))
-        return; /* not even the defaults fit, and the work ends with the office */
+        return; /* even the defaults do not fit: keep the old values */
     r->d.grace = d.grace;
     r->d.margin = d.margin;
     atomic_store(&r->page->grace, d.grace);
@@ -389,9 +393,9 @@ static void fit_again(struct runner *r, const struct talk *t)
          (double)d.grace / 1000);
 }
 
-/* Handles an answer. An answer whose stamp belongs to no question under this office is ignored,
- * because the time at which it arrives means nothing. The term may have grown, because the member
- * succeeded itself. */
+/* Handles an answer to ASK. If this run asked no question with the same stamp under this office,
+ * the answer is ignored, because a deadline counts from the time of the question. The term may be
+ * higher than before, because the member may have succeeded itself. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -415,7 +419,7 @@ static void wait_for_it(struct runner *r, const struct talk *t)
     bool here = t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0;
     if (!r->told_wait && t->why[0] != '\0')
         TELL(r, "waiting: %s", t->why);
-    else if (!r->told_wait && !here) /* here: its turn comes immediately */
+    else if (!r->told_wait && !here) /* if this member leads, the turn comes immediately */
         TELL(r, "waiting: %s%s", t->leader[0] != '\0' ? t->leader : "no leader is known yet",
              t->leader[0] != '\0' ? " leads" : "");
     r->told_wait = true;
@@ -452,7 +456,7 @@ static void hear(struct runner *r, const struct talk *t)
             else
                 TELL(r, "%s%s", t->leader[0] != '\0' ? t->leader : "no leader is known",
                      t->leader[0] != '\0' ? " leads" : "");
-            give_back(r); /* so that the guardian learns that nothing runs */
+            give_back(r); /* so that the guardian knows that no process runs */
             r->result = EXIT_NO;
         }
         break;
@@ -461,7 +465,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
     case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
-    default: break; /* not for a run */
+    default: break; /* a run ignores other words */
     }
 }
 
@@ -471,7 +475,7 @@ static void daemon_ended(struct runner *r)
         if (!is_still(r))
             lose(r, NOTE_STOP, "the daemon has ended", "");
     } else {
-        give_back(r); /* the guardian may still live */
+        give_back(r); /* the guardian may still live and wait for EMPTY */
         if (!r->told_away)
             TELL(r, "the daemon has ended; waiting for a new one");
         r->told_away = true;
@@ -480,7 +484,7 @@ static void daemon_ended(struct runner *r)
         r->retry = boottime_now() + RETRY;
         r->state = AWAY;
     }
-    close(r->channel.daemon); /* the guardian may still live, and keeps its channel */
+    close(r->channel.daemon); /* the guardian may still live, so its channel stays open */
     r->channel.daemon = -1;
 }
 
@@ -527,7 +531,7 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_SIGNAL:
     case NOTE_STOP:
     case NOTE_KILL:
-    case NOTE_THAW: break; /* sent by A */
+    case NOTE_THAW: break; /* only A sends this note */
     }
 }
 
@@ -579,9 +583,9 @@ static void hear_signals(struct runner *r)
     while (read(r->signals, &info, sizeof info) == sizeof info) {
         int number = (int)info.ssi_signo;
         if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
-            number == SIGTTOU) /* a stopped runner could not guard anything */
+            number == SIGTTOU) /* a stopped runner could not enforce the deadline */
             continue;
-        if (number == TREE_ENDED && info.ssi_code > 0) /* from the kernel, about a health check */
+        if (number == TREE_ENDED && info.ssi_code > 0) /* from the kernel: a health check ended */
             continue;
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && ends(number);
@@ -607,7 +611,7 @@ static int open_signals(void)
         sigaddset(&set, ours[i]);
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
         sigaddset(&set, number);
-    signal(SIGCHLD, SIG_DFL); /* if it is ignored, no child can be waited for */
+    signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, waitpid() cannot report a child */
     if (sigprocmask(SIG_SETMASK, &set, NULL) != 0)
         return -1;
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -615,8 +619,8 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
-/* Returns true if the runner wakes up periodically, to ask the daemon and to look at the page. This
- * includes times without a daemon, and the time until B has begun again. */
+/* Returns true if the runner wakes up periodically to ask the daemon and to read the page. The
+ * runner also does so while no daemon runs, and until a thawed B works again. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
@@ -625,7 +629,8 @@ static bool asks(const struct runner *r)
 
 static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns when B must have acted. With --on-lose signal, B is never killed for being late. */
+/* Returns the time by which B must have acted. With --on-lose signal, A never kills B for being
+ * late. */
 static int64_t guard(const struct runner *r)
 {
     if (r->keeper == 0 || r->state != HELD || is_still(r) || r->o->on_lose == LOSE_SIGNAL)
@@ -634,9 +639,9 @@ static int64_t guard(const struct runner *r)
     return late > r->patience ? late : r->patience;
 }
 
-/* Returns true if the keeper has made progress since the last look. A keeper that is busy killing
- * is not replaced, because nothing else would be killed until the keeper itself was dead. It is
- * checked again later. */
+/* Returns true if the keeper has made progress since the last call. A does not replace a keeper
+ * that is busy killing, because A could not kill any other process before the keeper itself was
+ * dead. A checks such a keeper again later. */
 static bool is_at_work(struct runner *r, int64_t now)
 {
     int steps = atomic_load(&r->page->steps);
@@ -691,7 +696,7 @@ static int loop(struct runner *r)
                              {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(r->timer, &times, sizeof times) > 0) { /* only the clock counts */
+        while (read(r->timer, &times, sizeof times) > 0) { /* look_at_clock() reads the clock */
         }
         hear_daemon(r);
         hear_keeper(r);
@@ -733,14 +738,15 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
-    /* Otherwise the command, which belongs to the same user, could take the channel out of A or
-     * B (pidfd_getfd, ptrace) and send EMPTY there. A program that is executed loses this
-     * protection. */
+    /* This call protects A and B from the command, which belongs to the same user. Otherwise the
+     * command could take the channel out of A or B (pidfd_getfd, ptrace) and send EMPTY there. The
+     * protection ends when a process executes a program. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     standard_fill();
     channel_open_report();
     scheduling_raise();
-    unsetenv("ELECT_TERM"); /* a health check has them only while the command works */
+    /* A health check gets these variables only while the command works. */
+    unsetenv("ELECT_TERM");
     unsetenv("ELECT_TOKEN");
     r = (struct runner){.o = o,
                         .channel = CHANNEL_NONE,
@@ -752,7 +758,7 @@ int run_command(const struct run_options *o)
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     health_end(&r.health);
-    if (r.keeper > 0) { /* it is frozen, and will not continue */
+    if (r.keeper > 0) { /* the command is frozen and will not continue */
         take_over(&r);
         give_back(&r);
     }

@@ -1,5 +1,5 @@
-/* Sets the lowest real-time priority, if this user may, and restores the user's priority for the
- * command. */
+/* Sets the lowest real-time priority if this user may do so, and restores the user's priority for
+ * the command. */
 #include "scheduling.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@ static struct {
     bool known, raised;
 } before;
 
-/* At the lowest real-time priority, runner and keeper precede every ordinary process, but delay
- * none for long, because they sleep nearly all the time. The priority is not inherited: fork gives
- * the child the ordinary policy. */
+/* At the lowest real-time priority, runner and keeper precede every ordinary process, but do not
+ * delay other processes for long, because they sleep nearly all the time. Children do not inherit
+ * the priority: fork gives the child the ordinary policy. */
 void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};

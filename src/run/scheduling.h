@@ -4,7 +4,7 @@
 #ifndef ELECT_RUN_SCHEDULING_H
 #define ELECT_RUN_SCHEDULING_H
 
-void scheduling_raise(void);       /* call once, before any fork: stores the user's policy */
+void scheduling_raise(void);       /* stores the user's policy; call once, before any fork */
 void scheduling_raise_again(void); /* in a child that also enforces the deadline */
 void scheduling_restore(void);     /* in a child that runs for the user */
 

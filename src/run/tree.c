@@ -1,5 +1,5 @@
-/* Finds all descendants of this process in /proc and signals them by pidfd, so that no signal
- * reaches an unrelated process that was given the number of a process that has ended. */
+/* Finds all descendants of this process in /proc and signals them by pidfd, so that a signal never
+ * reaches an unrelated process that has the number of a process that has ended. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -26,9 +26,9 @@ bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
 void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
-/* Forks a child that the kernel does not reap when SIGCHLD is ignored. The kernel reaps only
- * children that announce their end by SIGCHLD. Orphans do so, and so does every process that has
- * executed a program. */
+/* Forks a child that the kernel does not reap while SIGCHLD is ignored. The kernel reaps only
+ * children that announce their end by SIGCHLD, such as orphans and processes that have executed a
+ * program. */
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
@@ -41,8 +41,8 @@ pid_t tree_fork(int namespaces)
 
 /* ---- one process ---- */
 
-/* Opens the folder of a process in /proc; returns -1 if it cannot. The descriptor refers to this
- * process only, even after the kernel has given its number to another process. */
+/* Opens the folder of a process in /proc; returns -1 if that fails. The descriptor refers to this
+ * process only, even after the kernel has given the number of the process to another process. */
 static int open_process(pid_t pid)
 {
     char path[64];
@@ -69,8 +69,8 @@ struct look {
     unsigned long long start; /* clock ticks; identifies the process together with its number */
 };
 
-/* Reads the stat of a process. The name in it may contain any character; it ends at the last
- * bracket. */
+/* Reads /proc/PID/stat of a process. The name of the program in this file may contain any
+ * character; the name ends at the last bracket. */
 static bool look_at(int process, struct look *l)
 {
     char text[1024];
@@ -93,9 +93,10 @@ static bool send_signal(int process, int number)
 }
 
 /* Signals a process. Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies
- * it, the signal goes to the number of a process that /proc still shows. SIGKILL is not sent in
- * this way, because the number could pass to another process between the two calls. signal_child()
- * kills without that race, and the children of a killed process become children of this one. */
+ * it, this function sends the signal to the process id, if /proc still shows the process. It does
+ * not send SIGKILL in this way, because the id could pass to another process between the two calls.
+ * signal_child() kills without that race, and the children of a killed process become children of
+ * this one. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -126,8 +127,7 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* Parses a list of numbers. A number that is not followed by a blank was cut off, and is left
- * out. */
+/* Parses a list of numbers. A number without a blank after it was cut off, and is omitted. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -141,8 +141,8 @@ static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
     return count;
 }
 
-/* Lists the children of all threads of a process, because the kernel lists a child with the thread
- * that forked it. */
+/* Lists the children of all threads of a process, because the kernel lists each child under the
+ * thread that forked it. */
 static size_t children_of(int process, pid_t *children, size_t room)
 {
     static char text[LIST_BYTES + 1];
@@ -172,7 +172,7 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
     if (process >= 0)
         close(process);
     if (count == 0 && of == getpid() && access("/proc/thread-self/children", F_OK) != 0)
-        return tree_children_by_parent(of, children, room); /* this kernel has no list */
+        return tree_children_by_parent(of, children, room); /* this kernel does not list children */
     return count;
 }
 
@@ -186,16 +186,16 @@ static void show_life(const struct tree *t)
         atomic_fetch_add(t->steps, 1);
 }
 
-/* Returns true if it is a child of this process, dead or alive. This needs no /proc. */
+/* Returns true if `id` is a child of this process, dead or alive. This test works without /proc. */
 static bool is_child(idtype_t type, id_t id)
 {
     siginfo_t info;
     return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* Signals the process group of the command. This reaches even a process that is just being forked
- * in the group. The number of the group is not reused as long as the waiter is in it, dead or
- * alive. */
+/* Signals the process group of the command. The signal reaches even a process that is just being
+ * forked in the group. The number of the group is not reused as long as the waiter is in the group,
+ * dead or alive. */
 static void signal_group(const struct tree *t, int number)
 {
     pid_t group =
@@ -204,8 +204,8 @@ static void signal_group(const struct tree *t, int number)
         kill(-group, number);
 }
 
-/* Signals a child by its number. The kernel must not reap the child meanwhile, because its number
- * could then pass to another process. */
+/* Signals a child by its process id. The kernel must not reap the child before the signal is sent,
+ * because the id could then pass to another process. */
 static void signal_child_by_number(pid_t child, int number)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_DFL);
@@ -214,9 +214,9 @@ static void signal_child_by_number(pid_t child, int number)
     signal(SIGCHLD, before);
 }
 
-/* Signals a child by a pidfd, because the number of a child that the kernel has reaped may
- * already belong to another process. Kernels before 5.4 and some seccomp filters refuse one of
- * these calls. */
+/* Signals a child by a pidfd, because the process id of a child that the kernel has reaped may
+ * already belong to another process. Kernels before 5.4 and some seccomp filters refuse one of the
+ * system calls for this. */
 static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
@@ -227,10 +227,10 @@ static void signal_child(pid_t child, int number)
         close(fd);
 }
 
-/* Signals all children and does nothing else meanwhile, so that a process that forks and exits
- * escapes only if it is faster than this function. The kernel appends to its list, so that the
- * children that probably run right now are at the end. Returns true if there may be a child that
- * the previous call has not seen. */
+/* Signals all children without a pause, so that a process that forks and exits escapes only if it
+ * is faster than this function. The newest children, which are the most likely to be running, are
+ * at the end of the kernel's list, so the function begins there. Returns true if there may be a
+ * child that the previous call did not find. */
 static bool signal_children(const struct tree *t, int number, pid_t *newest)
 {
     static pid_t child[WALK_MAX];
@@ -250,7 +250,7 @@ struct process {
     unsigned long long start;
 };
 
-/* Opens the process if it is still the one that was found. */
+/* Opens the folder of a process, unless its id now belongs to another process. */
 static int reopen(const struct process *p, struct look *l)
 {
     int process = open_process(p->pid);
@@ -261,8 +261,8 @@ static int reopen(const struct process *p, struct look *l)
 }
 
 /* Adds the children of `parent`, to which `process` refers. A listed child may have ended, and its
- * number may belong to another process by now: only its parent's number shows that it is a
- * descendant, and only as long as the parent exists. */
+ * id may belong to another process by now. A process is a descendant only if its parent is still
+ * `parent`, and if `parent` still exists. */
 static size_t add_children(int process, pid_t parent, struct process *to, size_t room)
 {
     static pid_t listed[WALK_MAX];
@@ -278,8 +278,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Visits every descendant, parents before their children. Returns true if a visit returned true, or
- * if there may be more descendants. */
+/* Calls `visit` for every descendant, for parents before their children. Returns true if a call of
+ * `visit` returned true, or if there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -327,8 +327,9 @@ static bool kill_one(int process, const struct look *l)
 }
 
 /* A killed process cannot fork, and its children become children of this process. As long as new
- * children appear, the loop neither sleeps nor looks any deeper. When all have been killed, it
- * sleeps, because they need a processor to end on, perhaps the one that this process runs on. */
+ * children appear, the loop neither sleeps nor searches for deeper descendants. When all known
+ * processes have been killed, the loop sleeps, because they may need the processor of this process
+ * in order to end. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;
@@ -349,9 +350,9 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- stopping and continuing ---- */
 
-/* Returns true if SIGSTOP is pending, which suffices, because the process then does not return to
- * its own code. On a busy machine it can take long until the process gets a processor to stop
- * on. */
+/* Returns true if SIGSTOP is pending. A pending SIGSTOP suffices, because the process executes none
+ * of its own code any more. On a busy machine, a long time can pass until the process gets a
+ * processor and actually stops. */
 static bool is_told_to_stop(int process)
 {
     static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
@@ -386,7 +387,7 @@ void tree_stop(const struct tree *t)
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&delay);
-    /* processes that left the control group, or could not be frozen in it */
+    /* This loop stops processes that have left the control group or could not be frozen in it. */
     while (signal_children(t, SIGSTOP, &newest)) {
     }
     while (walk(t, stop_one)) {
