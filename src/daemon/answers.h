@@ -27,11 +27,11 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
 /* Returns true if the status shows the member as up: the member has a session and was heard
  * recently. */
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
-/* Returns the ranks of the members that are up, this one included. */
+/* Returns the ranks of the members that are up, including this member. */
 elect_set query_up(const struct daemon *d);
 /* Returns the members that may lead but stand aside, as far as this member knows. The leader knows
- * which members stand aside; without a leader, every member knows it. A follower knows it only of
- * itself and of its leader. */
+ * which members stand aside; without a leader, every member knows it. A follower knows this only
+ * about itself and its leader. */
 elect_set query_aside(const struct daemon *d, unsigned group);
 /* Returns true if the member was heard within the suspicion time, so that it can probably answer or
  * take an office now. */

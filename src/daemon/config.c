@@ -110,7 +110,8 @@ bool config_has_hooks(const struct config *c)
     return has;
 }
 
-/* An even number of voters tolerates no more failures than one voter fewer. */
+/* Warns about an even number of voters, because it tolerates no more failures than the next smaller
+ * odd number. */
 void config_warning(const struct config *c, char warning[CONFIG_WARNING])
 {
     unsigned voters = 0;

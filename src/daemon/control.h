@@ -8,11 +8,11 @@
  * the kernel until all of it has arrived. Until then, a client costs only a descriptor and a struct
  * control_client.
  *
- *     status    0660    queries; for the group that the daemon runs as
- *     admin     0600    changes; for the user that the daemon runs as, and root
- *     run       0660    work under an office (run_socket.c), in packets; for run-group
+ *     status    0660    queries, for the group of the daemon
+ *     admin     0600    changes, for the user of the daemon and for root
+ *     run       0660    work under an office (run_socket.c), in packets, for run-group
  *
- * No request contains a path or a command.
+ * Requests never contain a path or a command.
  */
 #ifndef ELECT_DAEMON_CONTROL_H
 #define ELECT_DAEMON_CONTROL_H
@@ -25,7 +25,7 @@
 
 #define CONTROL_REQUEST  4096 /* bytes */
 #define CONTROL_CLIENTS  1280 /* most clients of a socket, not counting watchers */
-#define CONTROL_RESERVED 256  /* of these, places for users with fewer than CONTROL_FEW clients */
+#define CONTROL_RESERVED 256  /* places reserved for users with fewer than CONTROL_FEW clients */
 #define CONTROL_FEW      16
 #define CONTROL_WATCHERS 64 /* most watchers of a socket */
 #define CONTROL_WATCHES  16 /* most watchers of one user */
@@ -52,7 +52,7 @@ struct control_client {
     /* These fields are used while the client waits for an answer that comes later. */
     bool waits;
     const char *late; /* the answer when the deadline has passed */
-    uint32_t asks;    /* the number of a question to another member (inquiry.c); or */
+    uint32_t asks;    /* the number of a question to another member (inquiry.c) */
     uint64_t order;   /* the number of an order to hand over (orders.c) */
     uint16_t peer;    /* with `asks`: the member that was asked */
     int64_t since;    /* with `asks`: when that member was asked */

@@ -3,11 +3,11 @@
  * manager.
  *
  *     daemon.c     starts, runs and stops the member
- *     answers.c    the verbs of the control sockets that change something
- *     queries.c    the verbs that only read
- *     inquiry.c    questions between members: flight recorder, settings, clocks
- *     orders.c     orders to hand over, which are sent to the leader
- *     doctor.c     what is wrong, and what to do
+ *     answers.c    answers the verbs of the control sockets that change something
+ *     queries.c    answers the verbs that only read
+ *     inquiry.c    asks other members about flight recorders, settings and clocks
+ *     orders.c     sends orders to hand over to the leader
+ *     doctor.c     reports problems and their remedies
  *     reload.c     reads the configuration again
  *     resolve.c    looks up the host names of other members
  *
@@ -108,13 +108,13 @@ void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
-/* Returns the entries of the flight recorder of this member that the question selects. */
+/* Returns the entries that the question selects from the flight recorder of this member. */
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
 /* Asks another member for entries of its flight recorder, and makes the client wait for the
  * answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
-/* Sends a note to another member; it may be lost. Takes over the reference. */
+/* Sends a note to another member; the note may be lost. Takes over the reference. */
 void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
 /* Returns the index of a peer for elect_member_peer(), or the number of peers if that member is not
  * a peer. */

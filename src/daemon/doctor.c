@@ -13,11 +13,11 @@
 #define LASTS        3   /* evaluations until a finding is logged, or counts as resolved */
 #define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
 #define ASK_EVERY    10  /* ticks between two clock questions to a peer */
-#define FEW_SYNCS    10  /* with fewer writes the disk gets no finding */
-#define MANY_SYNCS   100 /* with fewer writes the 99th percentile is not used */
+#define FEW_SYNCS    10  /* the fewest writes for a finding about the disk */
+#define MANY_SYNCS   100 /* the fewest writes for the use of the 99th percentile */
 #define STALL_COUNTS 600 /* seconds for which a stall is a finding */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* running peers send a HELLO every second */
+#define START        (3 * SECOND) /* by then, every running peer has been heard */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 

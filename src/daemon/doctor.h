@@ -19,7 +19,7 @@ struct finding {
     const char *area;
     int group; /* -1: none */
     char object[CONFIG_NAME];
-    bool is_logged; /* another part of the daemon logs it */
+    bool is_logged; /* another part of the daemon logs this finding */
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 

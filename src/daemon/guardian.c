@@ -28,7 +28,7 @@
 #define LONG_WAIT INT64_C(1000000000) /* microseconds; longer than any wait in practice */
 #define TRIES     5                   /* attempts to run an on-follower that is killed */
 #define SENDS     3                   /* how often a testament is sent */
-static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds after the first time */
+static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds after the first send */
 
 /* A run that works in a group. */
 struct holder {
@@ -42,7 +42,7 @@ struct estate {
     bool deposited;         /* the guardian has a testament */
     bool burnt;             /* the testament must not be sent, because on-follower failed */
     elect_time doubtful;    /* until then, work that did not report its end may continue */
-    bool led;               /* on-leader was run, and on-follower was not since */
+    bool led;               /* on-leader was run, and on-follower has not been run since then */
     pid_t hook_parent;      /* the parent of the hook that runs; 0: none runs */
     bool cancelled;         /* the hook was told to end */
     bool killed;            /* another process killed the hook parent: its children may still run */
@@ -204,7 +204,7 @@ static void cancel(struct estate *e)
 {
     if (e->hook_parent > 0 && !e->cancelled) {
         kill(e->hook_parent, SIGTERM);
-        kill(e->hook_parent, SIGCONT); /* a stopped process handles no SIGTERM */
+        kill(e->hook_parent, SIGCONT); /* a stopped process does not handle SIGTERM */
     }
     e->cancelled = true;
 }

@@ -65,8 +65,8 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                            d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
-/* Returns true if member `whom` has used up its answers of this second. Without this limit, one
- * member could keep another member busy. */
+/* Returns true if this member has already sent `whom` as many answers as are allowed in a second.
+ * Without this limit, one member could keep another member busy. */
 static bool is_too_often(struct daemon *d, uint16_t whom)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, whom) - d->config.member);
@@ -124,8 +124,8 @@ static void add_setting(json_t *all, const char *key, const char *format, ...)
     json_object_set_new(all, key, json_string(value));
 }
 
-/* Returns the settings that all members must share, by the keys of elect.conf. None of these
- * settings is secret. */
+/* Returns the settings that all members must share, named by their keys in elect.conf. None of
+ * these settings is secret. */
 static json_t *settings_of(const struct config *c)
 {
     json_t *all = json_object();

@@ -1,5 +1,5 @@
-/* The log. It decides which entries are printed, keeps the latest entries in memory, and sums up
- * entries that local users repeat. */
+/* Implements the log: decides which entries are printed, keeps the latest entries in memory, and
+ * sums up entries that local users repeat. */
 #include "journal.h"
 
 #include "../base/clock.h"
@@ -126,7 +126,7 @@ void journal_complain(const struct journal_options *o, const char *member, const
     struct log_stream stream;
     char text[LONG_COMPLAINT];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut it in the middle of a character */
+    text_clean(text); /* snprintf may have cut the text inside a character */
     log_stream_open(&stream, o->json);
     if (!o->json && !stream.journal) {
         fprintf(stderr, "elect daemon: %s\n", why);

@@ -1,8 +1,9 @@
 /*
- * The log: one line on standard error for each change, with its cause. The latest entries, of every
- * level, are kept in memory for `elect history` and `elect watch`. A reader of the log that stops
- * reading must not stop the daemon: lines that cannot be written immediately are dropped, and their
- * number is logged later. log_line.h describes the form of a line, log_stream.h its destination.
+ * The log writes one line to standard error for each change, with its cause. The latest entries, of
+ * every level, are kept in memory for `elect history` and `elect watch`. A reader of the log that
+ * stops reading must not stop the daemon: lines that cannot be written immediately are dropped, and
+ * their number is logged later. log_line.h describes the form of a line, and log_stream.h its
+ * destination.
  */
 #ifndef ELECT_DAEMON_JOURNAL_H
 #define ELECT_DAEMON_JOURNAL_H
@@ -64,7 +65,7 @@ struct journal_entry {
     char leader[JOURNAL_NAME];
     char peer[JOURNAL_NAME]; /* another member that the entry is about */
     uint64_t term;
-    uid_t user; /* the user of a run; entries about one user do not hide those about another */
+    uid_t user; /* the user of a run; similar entries are counted for each user */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
     /* journal_write() fills in these fields. */
     uint64_t number;   /* counts all entries, from 1 */

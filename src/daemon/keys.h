@@ -1,5 +1,5 @@
 /*
- * The key file: one line for each accepted key, with its number and 64 hexadecimal digits. The
+ * The key file has one line for each accepted key, with its number and 64 hexadecimal digits. The
  * member uses the first key for its own packets. Only the owner of the file may read it.
  *
  *     1 8f0c...

@@ -14,10 +14,10 @@
 #define PACE_PERIOD  50000      /* microseconds from one turn to the next, in the long run */
 #define PACE_BURST   20         /* turns without a pause between them */
 #define PACE_USERS   32         /* users in the table; a new user replaces the one idle longest */
-#define PACE_RESIGN  PACE_BURST /* turns that the first resignation costs: one second */
+#define PACE_RESIGN  PACE_BURST /* turns that the first resignation costs (one second) */
 #define PACE_FAILURE 4          /* turns that a failure without a hand-over costs */
 #define PACE_DOUBLE  5          /* how often PACE_RESIGN is doubled at most: up to 32 seconds */
-#define PACE_CALM    60000000   /* microseconds without a resignation that end the doubling */
+#define PACE_CALM    60000000   /* microseconds without a resignation after which doubling ends */
 
 struct pace {
     struct pace_user {

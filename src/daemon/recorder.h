@@ -37,7 +37,7 @@ struct reel {
 struct recorder {
     struct reel all, loud;
     struct record entries[RECORDER_ENTRIES], loud_entries[RECORDER_LOUD];
-    struct record sign[64]; /* by group: the last sign of life that is not in `loud` */
+    struct record sign[64]; /* by group: the last routine step, which is not in `loud` yet */
     struct {
         bool leads;
         elect_time until; /* the end of the office unless it is renewed */
@@ -51,7 +51,7 @@ struct recorder {
 };
 
 void recorder_begin(struct recorder *r);
-/* Records news about a member (enum elect_peer_news), which concern all groups. */
+/* Records news about a member (enum elect_peer_news), which concerns all groups. */
 void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now);
 /* Records a step. `node` is the state after the step; NULL while the member starts. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
@@ -62,7 +62,7 @@ void recorder_explain(struct recorder *r, unsigned group, const char *why);
 /* The question selects entries of the flight recorder. */
 struct recorder_question {
     unsigned group;
-    bool loud;        /* only steps that changed something, and the last sign of life before each */
+    bool loud;        /* only steps that changed something, and the last routine step before each */
     elect_time since; /* older entries are omitted */
     int64_t from;     /* number of the first entry; -N: the last N entries */
     size_t most;      /* limits on entries and bytes, which bound the cost of an answer */

@@ -386,7 +386,7 @@ void run_queue_turn(struct work *w, unsigned group)
 /* ---- runs that do not stop in time ---- */
 
 /* Returns true if an unread packet is waiting, which may report that the work has ended. After a
- * stall of this process, timers fire before the packets that arrived meanwhile are read. */
+ * stall of this process, timers fire before the packets that arrived during the stall are read. */
 static bool has_unread(const struct run_connection *c)
 {
     char first;

@@ -28,11 +28,12 @@ static void readable(uv_poll_t *poll, int status, int events)
 {
     struct run_connection *c = poll->data;
     (void)events;
-    /* A process that ends with unread packets causes an error, after which libuv does not poll
-     * again. Therefore all packets that it sent before its end are read now. */
+    /* When a process ends with unread packets, the socket reports an error, after which libuv does
+     * not poll again. In this case, the loop reads all packets that the process sent before its
+     * end. */
     for (unsigned i = 0; (i < AT_ONCE || status != 0) && !c->closing; i++) {
         struct talk t;
-        /* recv() cannot receive descriptors: the kernel closes any that were sent */
+        /* recv() cannot receive descriptors, so the kernel closes descriptors that were sent */
         ssize_t got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
         if (got < 0 && errno == ECONNRESET)
             got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
@@ -114,7 +115,8 @@ void run_socket_news(struct work *w, unsigned group)
 
 /* ---- opening and closing ---- */
 
-/* Reads /etc/group itself: the name services of the C library would take half a megabyte. */
+/* Reads /etc/group directly, because the name services of the C library would take half a megabyte
+ * of memory. */
 static bool find_group(const char *name, gid_t *gid)
 {
     FILE *file = fopen("/etc/group", "re");

@@ -1,5 +1,5 @@
-/* Notifications to the service manager (sd_notify), and protection of the process from being
- * traced or dumped, because it holds keys. */
+/* Notifies the service manager (sd_notify), and protects the process, which holds keys, from being
+ * traced or dumped. */
 #include "service.h"
 
 #include "../base/parse.h"
@@ -52,7 +52,7 @@ uint64_t service_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
-    /* the service manager watches the guardian, which it started; the member feeds the watchdog */
+    /* WATCHDOG_PID is the guardian, which the service manager started and watches */
     if (pid != NULL && (!parse_number(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
     return usec != NULL && parse_number(usec, UINT32_MAX, &every) ? every : 0;

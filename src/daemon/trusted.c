@@ -21,7 +21,7 @@ struct walk {
     size_t length;    /* the length of the name */
     int fd;           /* the opened folder or program of that name */
     bool shared;      /* other users may write to it */
-    uid_t user;       /* the user that is to execute the program */
+    uid_t user;       /* the user that will execute the program */
     struct stat is;   /* of `fd` */
     struct text *complaint;
 };
@@ -92,8 +92,8 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
         return refuse(w, "it is not executable", ": chmod +x it");
     if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    /* Also checks the mount options. A kernel that cannot tell reports the error only at
-     * execution. */
+    /* This call also checks the mount options. A kernel without this check reports the error only
+     * at execution. */
     return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
            errno != EACCES ||
            refuse(w, "the user that runs elect may not execute it",

@@ -1,6 +1,6 @@
 /*
- * Manages the work on this machine under the offices of its member, and knows when all of it has
- * stopped:
+ * Manages the work on this machine under the offices of its member, and finds out when all of it
+ * has stopped:
  *
  *     a run        works until it reports that its work has ended            run_queue.c
  *     clients      work until the deadline that they were told               run_connection.c
@@ -71,7 +71,7 @@ struct work_calls {
 };
 
 struct work {
-    /* The daemon sets these before work_begin(). */
+    /* The daemon sets these fields before work_begin(). */
     uv_loop_t *loop;
     const struct config *config;    /* a reload changes the struct, not the pointer */
     const struct config_member *me; /* points into the configuration; a reload keeps its place */
@@ -79,7 +79,7 @@ struct work {
     struct journal *journal;        /* for the output of hooks that the member itself runs */
     const struct work_calls *calls;
     void *context;
-    /* The daemon sets these later. */
+    /* The daemon sets these fields later. */
     struct elect_member *member; /* NULL: it has not started yet, or has stopped */
     bool over;                   /* the daemon ends, so no work is started any more */
     bool leaves;                 /* the member hands over and then ends, so it seeks no office */

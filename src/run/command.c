@@ -139,7 +139,7 @@ static void furnish(const struct identity *who, int report)
 
 /* ---- the waiter ---- */
 
-#define PASS_ON SIGRTMIN /* queued with the signal's number; negative: for the group */
+#define PASS_ON SIGRTMIN /* queued with the number of a signal; negative: signal the group */
 
 void command_signal(pid_t waiter, int number, bool group)
 {

@@ -7,7 +7,7 @@
 
 #define SECOND     1000000
 #define MARGIN     50000
-#define MARGIN_MAX 6 /* the default margin is at most this fraction of the lease */
+#define MARGIN_MAX 6 /* the default margin is at most a sixth of the lease */
 
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room)

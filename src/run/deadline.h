@@ -33,14 +33,14 @@ struct deadline {
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 
-/* Returns the later of the known deadline and the reported one. An answer that reports more than a
- * lease is ignored. */
+/* Returns the known deadline or the reported deadline, whichever is later. An answer that reports
+ * more than a lease is ignored. */
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
 int64_t deadline_term(const struct deadline *d);  /* when to send TERM; NEVER: TERM was sent */
 int64_t deadline_kill(const struct deadline *d);  /* when to kill, even if grace is left */
-int64_t deadline_guard(const struct deadline *d); /* when the process that had to kill is late */
+int64_t deadline_guard(const struct deadline *d); /* when the process that must kill is late */
 
 void deadline_stop(struct deadline *d, int64_t now); /* begins the grace, once */
 void deadline_lost(struct deadline *d, int64_t now); /* ends the grace */

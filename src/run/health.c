@@ -24,7 +24,7 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
         return false;
     memcpy(name + 1, at->sun_path + 1, characters);
     snprintf(period, sizeof period, "%lld", (long long)every);
-    unsetenv("WATCHDOG_PID"); /* unknown before the fork; if unset, any process may report */
+    unsetenv("WATCHDOG_PID"); /* unknown before the fork; without it, any process may report */
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 

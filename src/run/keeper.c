@@ -157,7 +157,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        command_signal(k->waiter, SIGCONT, true); /* a stopped process handles no other signal */
+        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not handle signals */
     }
 }
 
@@ -361,7 +361,7 @@ static bool start_command(struct keeper *k)
 static void begin(struct keeper *k)
 {
     sigset_t set;
-    setpgid(0, 0); /* so that a signal to a group (timeout -s KILL, kill %1) kills only A or B */
+    setpgid(0, 0); /* a signal to a group (timeout -s KILL, kill %1) must kill only A or B */
     scheduling_raise_again();
     tree_let_reap(true);
     sigemptyset(&set);
@@ -402,7 +402,7 @@ static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
     int survived = atomic_load(&k->page->ending);
-    if (survived == SIGHUP || survived == SIGQUIT) /* TERM and INT may arrive at this moment */
+    if (survived == SIGHUP || survived == SIGQUIT) /* a TERM or INT that arrives now must stay */
         atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
     if (k->job->terminal) /* while no command runs, the keys must reach A */
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
@@ -484,7 +484,7 @@ _Noreturn void keeper_run(struct keeper_job *job)
         poll(p, sizeof p / sizeof p[0], -1);
         while (read(k.timer, &times, sizeof times) > 0) { /* look_at_clock() reads the clock */
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* one may report several children */
+        while (read(k.signals, &info, sizeof info) > 0) { /* a signal may report several children */
         }
         look_at_clock(&k);
         heard = boottime_now();

@@ -60,7 +60,7 @@ struct page {
     _Atomic int phase;
     _Atomic int lost;         /* 1: elect run itself ended the work */
     _Atomic int unhealthy;    /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
-    _Atomic int ending;       /* the last signal to end that elect run passed on; 0: none */
+    _Atomic int ending;       /* the last terminating signal that elect run passed on; 0: none */
     _Atomic int restarts;     /* the command has failed, and B will start it again */
     _Atomic uint64_t term;    /* the term under which the command works */
     _Atomic uint32_t lease;   /* the lease in that term */

@@ -456,7 +456,7 @@ static void hear(struct runner *r, const struct talk *t)
             else
                 TELL(r, "%s%s", t->leader[0] != '\0' ? t->leader : "no leader is known",
                      t->leader[0] != '\0' ? " leads" : "");
-            give_back(r); /* so that the guardian knows that no process runs */
+            give_back(r); /* tells the guardian that no process runs */
             r->result = EXIT_NO;
         }
         break;

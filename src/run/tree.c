@@ -32,7 +32,7 @@ void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_D
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
-#ifdef __s390__ /* s390 takes the stack first */
+#ifdef __s390__ /* on s390, the stack comes first */
     return (pid_t)syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
 #else
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
@@ -66,7 +66,7 @@ static size_t read_all(int folder, const char *name, char *text, size_t room)
 struct look {
     char state;
     pid_t pid, parent;
-    unsigned long long start; /* clock ticks; identifies the process together with its number */
+    unsigned long long start; /* in clock ticks; identifies the process together with its id */
 };
 
 /* Reads /proc/PID/stat of a process. The name of the program in this file may contain any
@@ -221,7 +221,7 @@ static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
     bool sent = fd >= 0 && is_child(P_PIDFD, (id_t)fd) && send_signal(fd, number);
-    if (!sent && errno != ESRCH && errno != ECHILD) /* both mean that the child has ended */
+    if (!sent && errno != ESRCH && errno != ECHILD) /* both errors mean that the child has ended */
         signal_child_by_number(child, number);
     if (fd >= 0)
         close(fd);

@@ -1,5 +1,5 @@
 /* A timer in a libuv loop that runs on the clock of the leases, in microseconds. The timers of
- * libuv use CLOCK_MONOTONIC and milliseconds. */
+ * libuv itself use CLOCK_MONOTONIC and milliseconds. */
 #ifndef ELECT_RUNTIME_ALARM_H
 #define ELECT_RUNTIME_ALARM_H
 

@@ -1,4 +1,4 @@
-/* The state file on the disk: creates it atomically, opens and locks it, reads and writes it. */
+/* Creates the state file atomically, opens and locks it, reads and writes it. */
 #include "file.h"
 
 #include "../base/clock.h"

@@ -1,5 +1,5 @@
-/* The state file on a real disk. The file is created completely or not at all, and is locked while
- * it is open. */
+/* The state file on a disk. The file is created completely or not at all, and is locked while it is
+ * open. */
 #ifndef ELECT_RUNTIME_FILE_H
 #define ELECT_RUNTIME_FILE_H
 

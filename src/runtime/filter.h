@@ -1,7 +1,7 @@
 /* A classic BPF program that accepts packets with a known tag, so that the kernel drops forged
- * packets. It can also accept samples: HELLOs with an unknown tag, and packets of another protocol.
- * The member inspects a few samples each second and reports why they were probably rejected.
- * Attaching a filter needs no privilege. */
+ * packets. The filter can also accept samples: HELLOs with an unknown tag, and packets of another
+ * protocol. The member inspects a few samples each second and reports why they were probably
+ * rejected. Attaching a filter needs no privilege. */
 #ifndef ELECT_RUNTIME_FILTER_H
 #define ELECT_RUNTIME_FILTER_H
 

@@ -251,7 +251,7 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     e->answer_length = send_reject(s, p, in->slot, h, why, e->answer);
 }
 
-/* Rule 6: updates what is known of the peer from the newest HELLO of its life. */
+/* Rule 6: stores what the newest HELLO of this life says about the peer. */
 static void learn(struct session_peer *p, struct session_life *life, unsigned slot,
                   const struct hello *h, uint64_t now)
 {

@@ -12,8 +12,8 @@
 #include "net.h"
 #include "store.h"
 
-#define SELF_ROOM        512                 /* messages in a turn from the member to itself */
-#define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes in a turn to one peer */
+#define SELF_ROOM        512                 /* messages from the member to itself in one turn */
+#define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes to one peer in one turn */
 #define MEMBER_NOTE_MARK 0 /* the mark of a record that is a note from host to host */
 
 struct group {
@@ -35,8 +35,8 @@ struct outbox {
     uint8_t *bytes;
 };
 
-/* A note from host to host. Each peer has room for one, so that notes take no room from the
- * messages of members. */
+/* A note from host to host. Each peer has room for one note, so that notes do not take room from
+ * the messages of members. */
 struct note {
     size_t length; /* 0: none */
     uint8_t bytes[ELECT_UV_NOTE];
@@ -54,7 +54,7 @@ struct candidate {
     unsigned packets;        /* packets in a row, each newer than all before it; 0: no candidate */
 };
 
-/* Packets of a peer that were rejected since its last authentic one. */
+/* Packets of a peer that were rejected since its last authentic packet. */
 struct rejections {
     uint32_t count;
     uint8_t reason; /* enum elect_rejection */
@@ -86,7 +86,7 @@ struct elect_member {
     struct self_message self[SELF_ROOM];
     unsigned selves;
     bool dirty;   /* the state has changed since the last write */
-    bool turning; /* a turn is under way: another one must not begin */
+    bool turning; /* a turn is under way, so another turn must not begin */
     bool over;    /* the member has failed or was stopped */
     uint64_t writes, testaments;
     struct file file;

@@ -1,4 +1,4 @@
-/* The sockets. Packets are received and sent in batches, to save system calls. */
+/* Opens the sockets, and receives and sends packets in batches, to save system calls. */
 #include "net.h"
 
 #include "filter.h"

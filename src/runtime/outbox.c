@@ -61,7 +61,8 @@ static void empty_outbox(struct elect_member *m, unsigned peer, struct outbox *b
     box->used = 0;
 }
 
-/* A note has a datagram of its own, so that it takes no room from the messages of members. */
+/* Sends a note in a separate datagram, so that the note does not take room from the messages of
+ * members. */
 static void send_note(struct elect_member *m, unsigned peer)
 {
     uint8_t content[SESSION_ROOM], packet[SEAL_MAX_PACKET];

@@ -88,7 +88,7 @@ static void opened(struct elect_member *m, unsigned peer)
     const struct session_event *e = &m->event;
     if (!e->lost)
         remember(m, peer, true);
-    member_filter(m); /* before the answer is sent, because the reply to it must pass the filter */
+    member_filter(m); /* the filter must accept replies before the answer is sent */
     peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
     if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
         peer_news(m, peer, ELECT_PEER_DIFFERS);
@@ -138,7 +138,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         take_data(m, peer);
     if (e->answer_length == 0 || !member_write(m))
         return;
-    if (m->peer[peer].dynamic) /* its known address may be out of date */
+    if (m->peer[peer].dynamic) /* the known address of the peer may be out of date */
         net_send(&m->net, link, from, e->answer, e->answer_length);
     else
         member_send(m, peer, e->answer, e->answer_length);

@@ -27,7 +27,7 @@ const char *elect_uv_rejection(enum elect_rejection reason)
     return texts[reason];
 }
 
-/* Returns the peer that is configured with this address, or m->peers. */
+/* Returns the peer that is configured with this address; m->peers if there is none. */
 static unsigned peer_at(const struct elect_member *m, unsigned link,
                         const union elect_address *from)
 {
@@ -92,8 +92,8 @@ static void count_rejection(struct rejections *r, enum elect_rejection reason,
 }
 
 /* Remembers a process that has the key but is missing from this configuration: a member that was
- * added or removed only elsewhere. If there are several such processes, it remembers one of them,
- * until that process falls silent. */
+ * added or removed only elsewhere. If there are several such processes, the member remembers one of
+ * them until that process falls silent. */
 static void meet_stranger(struct elect_member *m, const union elect_address *from,
                           const uint8_t *bytes, size_t length)
 {

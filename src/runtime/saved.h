@@ -1,5 +1,5 @@
 /* Translates between what the core remembers by rank and what the state file keeps by number. Ranks
- * change with the configuration, numbers do not. */
+ * change with the configuration, but numbers do not. */
 #ifndef ELECT_RUNTIME_SAVED_H
 #define ELECT_RUNTIME_SAVED_H
 

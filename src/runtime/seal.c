@@ -1,4 +1,4 @@
-/* Packets and keys, with libsodium: BLAKE2b derives keys, XChaCha20-Poly1305 seals packets. */
+/* Implements seal.h with libsodium: BLAKE2b derives keys, and XChaCha20-Poly1305 seals packets. */
 #include "seal.h"
 
 #include "bytes.h"

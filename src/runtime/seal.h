@@ -10,7 +10,8 @@
  * two different contents, even if a memory image is resumed twice or a process forks, and no packet
  * needs getrandom().
  *
- * Every number is little-endian. from and to are the numbers of the members in the configuration.
+ * All numbers are little-endian. `from` and `to` are the numbers of the members in the
+ * configuration.
  */
 #ifndef ELECT_RUNTIME_SEAL_H
 #define ELECT_RUNTIME_SEAL_H

@@ -1,14 +1,14 @@
 /*
- * Sessions. They guarantee that each accepted message was sent by the named member in its present
- * life, to the present life of this member, and that it is accepted only once. A life is one
+ * Sessions guarantee that each accepted message was sent by the named member in its present life,
+ * to the present life of this member, and that each message is accepted only once. A life is one
  * execution of the process. The code is pure: the host provides time and randomness, and sends the
  * packets.
  *
  *  1. When this member starts, it writes a new incarnation to its state. Then it draws a boot id
- *     and, for each key, a nonce. Only then does it send or receive anything.
+ *     and, for each key, a nonce. It sends and receives nothing before that.
  *  2. There is one session for each peer and key; the keys have no order. This member sends DATA
  *     under the key in use if it knows that the peer has that session, too, and hears the peer in
- *     it; otherwise it sends under another key. It accepts DATA under any key.
+ *     it; otherwise it sends under another key. This member accepts DATA under any key.
  *  3. This member sends a HELLO with the flag NEED if it does not know that the peer has the
  *     session of the key in use, or if it has heard nothing in that session for the suspicion time.
  *     Such HELLOs alternate: one echoes the newest nonce heard, the next one echoes none. Without
@@ -16,8 +16,8 @@
  *     an answer echoes the nonce.
  *  4. A HELLO that does not echo the nonce of this member may have been recorded. This member
  *     answers it, and changes nothing except the nonce to echo.
- *  5. A HELLO that echoes the nonce of this member was made during its present life. It is compared
- *     with what this member remembers of the peer:
+ *  5. A HELLO that echoes the nonce of this member was made during its present life. This member
+ *     compares such a HELLO with what it remembers of the peer:
  *     (a) The HELLO comes from an earlier state of the peer, or from another process with its
  *         number: this member sends a REJECT and changes nothing. The same holds for a HELLO of the
  *         same life that has another nonce for the same installation of that key.
@@ -32,13 +32,13 @@
  *     until this number shows that the peer has received them.
  *  7. This member obeys a REJECT only if the REJECT contains its nonce. A member that is rolled
  *     back or cloned must stop.
- *  8. DATA is accepted only in a session, and each packet only once. It carries the sequence of the
- *     sender's state.
- *  9. A member that has lost its state sets the flag LOST. It gets separate sessions, in which it
- *     can only ask what the other members remember (elect_readmit) and cannot change what they
- *     remember about it. In place of a sequence it sends the time of its start, and the later one
- *     of two such lives counts. Its readmission begins a new era, in which its sequence may start
- *     again from the beginning.
+ *  8. DATA is accepted only in a session, and each packet only once. DATA carries the sequence of
+ *     the sender's state.
+ *  9. A member that has lost its state sets the flag LOST. Such a member gets separate sessions, in
+ *     which it can only ask what the other members remember (elect_readmit) and cannot change what
+ *     they remember about it. In place of a sequence, such a member sends the time of its start,
+ *     and the later of two such lives counts. Its readmission begins a new era, in which its
+ *     sequence may start again from the beginning.
  * 10. A restart draws new nonces, and so does the installation of a key. Therefore no packet that
  *     was recorded earlier can open a session again. This rule needs no clock.
  * 11. A packet shows that a link works only if it was made later than every packet that arrived on
@@ -69,7 +69,7 @@
 #define SESSION_TAGS   (5 * SESSION_KEYS) /* tags of one peer */
 #define SESSION_HEADER 8                  /* in DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
-#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop: a fifth of all its packets */
+#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop, a fifth of its packets */
 
 /* The protocols that this version supports. */
 #define SESSION_LOWEST  2
@@ -92,7 +92,7 @@ enum session_refusal {
 
 /* A member remembers this of each peer, even across restarts. */
 struct session_memory {
-    uint64_t sequence; /* the highest sequence of its state that was seen in its present era */
+    uint64_t sequence; /* the highest sequence of the peer's state in its present era */
     uint32_t incarnation;
     uint8_t boot[SESSION_BOOT]; /* the boot id of that incarnation */
 };
@@ -100,7 +100,7 @@ struct session_memory {
 struct session {
     bool open;
     bool sure;             /* the peer has confirmed this session or sent DATA in it */
-    uint8_t key;           /* the id of its key */
+    uint8_t key;           /* the id of the session's key */
     uint32_t rekey;        /* the number that the peer gave its installation of that key */
     uint64_t heard, spoke; /* when a new packet last came; when DATA or HELLO_USED last came */
     uint64_t sent, top;    /* the last counter sent, and the highest one accepted */
@@ -135,9 +135,9 @@ struct session_peer {
     uint32_t patience;    /* the interval before the next HELLO, without jitter */
     bool plainly;         /* the last HELLO echoed no nonce, so the next one echoes one */
     uint64_t owed;        /* the HELLO that tells the peer the present keys; 0: it knows them */
-    uint64_t answered[3]; /* when a lower, an equal and a higher incarnation was answered */
+    uint64_t answered[3]; /* when this member answered a lower, equal, higher incarnation */
     uint64_t rejected;
-    uint32_t digest, keys[SESSION_KEYS]; /* its configuration; the keys that it accepts */
+    uint32_t digest, keys[SESSION_KEYS]; /* the peer's configuration; the keys that it accepts */
 };
 
 struct session_key {
@@ -170,8 +170,8 @@ struct sessions {
 enum session_news {
     SESSION_NOTHING,   /* not for this member, or not authentic */
     SESSION_ANSWERED,  /* a packet must be sent back */
-    SESSION_OPENED,    /* a new session: remember the peer; perhaps send a packet back */
-    SESSION_REFUSED,   /* the peer was refused because of `why`; perhaps send a packet back */
+    SESSION_OPENED,    /* a session was opened: store the peer, and send the answer if any */
+    SESSION_REFUSED,   /* the peer was refused because of `why`: send the answer if any */
     SESSION_MUST_STOP, /* this member is rolled back or a clone */
     SESSION_DATA,
     SESSION_HEARD, /* a HELLO of this session, or DATA that came before, perhaps on another link */
@@ -238,7 +238,7 @@ void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET]);
 
-/* Like sessions_seal(), but for a process with the peer's number that has lost its state. */
+/* Does what sessions_seal() does, for a process with the peer's number that has lost its state. */
 size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                           uint8_t out[SEAL_MAX_PACKET]);
 

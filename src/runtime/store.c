@@ -1,4 +1,5 @@
-/* The records of the state file: their encoding, their slots, and which one is the latest. */
+/* Encodes and decodes the records of the state file, writes them to their slots, and finds the
+ * latest record. */
 #include "store.h"
 
 #include "bytes.h"
@@ -194,7 +195,7 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* Returns the other slot of its pair for each slot of the set. */
+/* For each slot in the set, returns the other slot of its pair. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)

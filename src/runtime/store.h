@@ -18,9 +18,9 @@
  *
  * A record that was written but never acknowledged may win. This outcome is safe, because every
  * field only grows, or belongs to a field that only grows. There are two exceptions: the longest
- * lease becomes shorter when no grant of that length can be in force, and a peer may be forgotten
- * (see saved_begin). Members are kept by number and groups by name, because ranks may change with
- * the configuration.
+ * granted lease becomes shorter when no grant of that length can be in force any more, and a peer
+ * may be forgotten (see saved_begin). Members are kept by number and groups by name, because ranks
+ * may change with the configuration.
  */
 #ifndef ELECT_RUNTIME_STORE_H
 #define ELECT_RUNTIME_STORE_H
