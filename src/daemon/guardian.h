@@ -1,9 +1,9 @@
 /*
  * The guardian is the parent of the process of the member; in this file, "the member" means that
  * process. The guardian forks the member before any key is read, so the guardian never holds a key.
- * It keeps the sockets of the member, the testaments that the member deposits, and a channel to
- * each run that works under a mandate of the member. The guardian also runs the hooks. When
- * waitpid() reports that the member is dead, the guardian
+ * The guardian keeps the sockets of the member, the testaments that the member deposits, and a
+ * channel to each run that works under a mandate of the member. The guardian also runs the hooks.
+ * When waitpid() reports that the member is dead, the guardian
  *
  *  1. reads the last notes of the member, which may void a testament;
  *  2. kills the running hooks, and waits until all of their processes are gone;

@@ -69,8 +69,8 @@ struct journal_entry {
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
     /* journal_write() fills in these fields. */
     uint64_t number;   /* counts all entries, from 1 */
-    int64_t window;    /* when its window began, by `at` */
-    unsigned shown;    /* its number among the similar entries of the window, from 1 */
+    int64_t window;    /* when the window of the entry began, by `at` */
+    unsigned shown;    /* the number of the entry among similar ones in the window, from 1 */
     uint64_t repeated; /* similar entries in the window that were counted but not logged */
     bool summed;       /* `repeated` was logged */
 };

@@ -167,7 +167,7 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
         return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
         return text_complain(complaint, path, "a key file exists already", "");
-    unlink(new); /* an interrupted earlier attempt may have left this file */
+    unlink(new); /* an interrupted earlier attempt may have left the new file */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
     if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)

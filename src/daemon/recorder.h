@@ -1,5 +1,5 @@
 /* The flight recorder keeps every step of the last minutes in memory, to explain a change of leader
- * later. It keeps the steps that changed something for much longer. */
+ * later. The flight recorder keeps the steps that changed something for much longer. */
 #ifndef ELECT_DAEMON_RECORDER_H
 #define ELECT_DAEMON_RECORDER_H
 

@@ -19,9 +19,9 @@
 enum run_stage {
     RUN_IDLE,
     RUN_WAITS,     /* waits for its turn */
-    RUN_REGISTERS, /* waits until the guardian has acknowledged it */
+    RUN_REGISTERS, /* waits until the guardian has acknowledged the run */
     RUN_HOLDS,     /* works under the office, as the holder of its group */
-    RUN_LATE       /* its lease is over, but it has not reported yet that its work has ended */
+    RUN_LATE       /* the run's lease is over, but the run has not reported the end of its work */
 };
 
 struct run_connection {
@@ -34,22 +34,22 @@ struct run_connection {
     uint8_t stage;     /* enum run_stage */
     uint8_t contained; /* TALK_CGROUP, TALK_NAMESPACE */
     bool closing;
-    bool loose;      /* its work cannot be killed, so the end of the work cannot be enforced */
-    bool voids;      /* its group has no testament now, because this run is loose */
-    bool registered; /* the guardian has its channel, under `serial` */
+    bool loose;      /* the run's work cannot be killed, so its end cannot be enforced */
+    bool voids;      /* the group has no testament now, because this run is loose */
+    bool registered; /* the guardian has the run's channel, under `serial` */
     uint32_t serial;
     bool reported;            /* the daemon has logged that the run is late */
-    bool healthy;             /* it has no health check, or the last one has passed */
-    char complaint[TALK_WHY]; /* why its last health check failed; empty: it has not failed */
+    bool healthy;             /* the run has no health check, or its last check has passed */
+    char complaint[TALK_WHY]; /* why the last health check failed; empty: it has not failed */
     bool yields;              /* the member hands over if this run dies while it works */
-    elect_time told;          /* when it was told to stop; 0: it was not */
-    elect_time began;         /* when it began to work */
-    bool restarts;            /* its command has failed, and elect run will start it again */
-    uint32_t command;         /* the process id of its command; 0: not known */
-    int64_t since;            /* when it began to work, in microseconds since 1970 */
+    elect_time told;          /* when the run was told to stop; 0: it was not */
+    elect_time began;         /* when the run began to work */
+    bool restarts;            /* the command has failed, and elect run will start it again */
+    uint32_t command;         /* the process id of the command; 0: not known */
+    int64_t since;            /* when the run began to work, in microseconds since 1970 */
     unsigned group;
-    elect_term term;                   /* the term under which it works */
-    elect_time until;                  /* the latest deadline for its work */
+    elect_term term;                   /* the term under which the run works */
+    elect_time until;                  /* the latest deadline for the run's work */
     elect_time promised[STORE_GROUPS]; /* the latest deadline that the client was given */
     bool asked[STORE_GROUPS];          /* the client wants to be told about changes */
 };
@@ -87,7 +87,7 @@ void run_connection_update_promises(struct work *w, unsigned group);
 
 /* Removes the connection from the list of all connections. */
 void run_connection_unlink(struct run_connection *c);
-/* Closes the connection. Its memory is freed in a later turn of the loop. */
+/* Closes the connection. The memory of the connection is freed in a later turn of the loop. */
 void run_connection_drop(struct run_connection *c);
 
 #endif

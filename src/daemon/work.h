@@ -74,13 +74,13 @@ struct work {
     /* The daemon sets these fields before work_begin(). */
     uv_loop_t *loop;
     const struct config *config;    /* a reload changes the struct, not the pointer */
-    const struct config_member *me; /* points into the configuration; a reload keeps its place */
+    const struct config_member *me; /* points to this member in `config`, even after a reload */
     const struct words *words;      /* with the configuration of the election */
     struct journal *journal;        /* for the output of hooks that the member itself runs */
     const struct work_calls *calls;
     void *context;
     /* The daemon sets these fields later. */
-    struct elect_member *member; /* NULL: it has not started yet, or has stopped */
+    struct elect_member *member; /* NULL: the member has not started yet, or has stopped */
     bool over;                   /* the daemon ends, so no work is started any more */
     bool leaves;                 /* the member hands over and then ends, so it seeks no office */
     const char *resigns_because; /* during a step that may make the member resign; or NULL */
@@ -107,8 +107,8 @@ void work_end(struct work *w, bool in_good_order);
 void work_tick(struct work *w);
 /* Handles an announcement of the member. */
 void work_news(struct work *w, const struct elect_news *news);
-/* Returns the state of a group that clients see. It is the state that the member announced, except
- * that the member does not appear as leader before pre-leader agrees. */
+/* Returns the state of a group that clients see. This state is the one that the member announced,
+ * except that the member does not appear as leader before pre-leader agrees. */
 struct elect_news work_shown(const struct work *w, unsigned group);
 /* Informs hooks and clients that the shown state of a group has changed. */
 void work_changed(struct work *w, unsigned group, bool another_leader);

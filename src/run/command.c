@@ -1,5 +1,5 @@
 /* Starts the command and the health checks. The waiter is a process between the keeper and the
- * command. It returns the exit status of the command, while the kernel reaps all orphans
+ * command. The waiter returns the exit status of the command, while the kernel reaps all orphans
  * (docs/internals/daemon.md). */
 #include "command.h"
 
@@ -227,7 +227,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* both the parent and the child do this, to avoid a race */
+        setpgid(waiter, waiter); /* both the parent and the child set the group, to avoid a race */
         return waiter;
     }
     close(ends[0]);

@@ -66,7 +66,7 @@ static size_t read_all(int folder, const char *name, char *text, size_t room)
 struct look {
     char state;
     pid_t pid, parent;
-    unsigned long long start; /* in clock ticks; identifies the process together with its id */
+    unsigned long long start; /* start time in clock ticks; with the id, it identifies a process */
 };
 
 /* Reads /proc/PID/stat of a process. The name of the program in this file may contain any
@@ -93,10 +93,10 @@ static bool send_signal(int process, int number)
 }
 
 /* Signals a process. Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies
- * it, this function sends the signal to the process id, if /proc still shows the process. It does
- * not send SIGKILL in this way, because the id could pass to another process between the two calls.
- * signal_child() kills without that race, and the children of a killed process become children of
- * this one. */
+ * it, this function sends the signal to the process id, if /proc still shows the process. The
+ * function does not send SIGKILL in this way, because the id could pass to another process between
+ * the two calls. signal_child() kills without that race, and the children of a killed process
+ * become children of this one. */
 static bool signal_process(int process, int number)
 {
     struct look l;

@@ -9,7 +9,7 @@ struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
-    elect_time set;      /* when it rings; ELECT_UNSET: it is not set */
+    elect_time set;      /* when the alarm rings; ELECT_UNSET: it is not set */
     elect_time due;      /* `set`, or the moment of alarm_set() if that was later */
     elect_time patience; /* the alarm counts a stall if it rings later than this; 0: never */
     struct elect_stalls stalls;

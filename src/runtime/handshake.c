@@ -223,8 +223,8 @@ static bool is_late(const struct session_peer *p, unsigned slot, const struct he
 
 /* ---- receiving HELLO and REJECT ---- */
 
-/* Limits how often this member answers HELLOs that may be recordings. It answers HELLOs with a
- * newer incarnation more often. */
+/* Limits how often this member answers HELLOs that may be recordings. HELLOs with a newer
+ * incarnation are answered more often. */
 static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t now)
 {
     static const uint32_t interval[] = {SECOND, SECOND / 2, SECOND / 10};

@@ -145,8 +145,8 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Stores the incarnations that messages of the core have shown. They are kept apart from the
- * incarnations of the sessions, which only a HELLO may change. */
+/* Stores the incarnations that messages of the core have shown. These incarnations are kept apart
+ * from those of the sessions, which only a HELLO may change. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

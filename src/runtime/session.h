@@ -69,7 +69,7 @@
 #define SESSION_TAGS   (5 * SESSION_KEYS) /* tags of one peer */
 #define SESSION_HEADER 8                  /* in DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
-#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop, a fifth of its packets */
+#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop: a fifth of the packets */
 
 /* The protocols that this version supports. */
 #define SESSION_LOWEST  2
@@ -101,7 +101,7 @@ struct session {
     bool open;
     bool sure;             /* the peer has confirmed this session or sent DATA in it */
     uint8_t key;           /* the id of the session's key */
-    uint32_t rekey;        /* the number that the peer gave its installation of that key */
+    uint32_t rekey;        /* the peer's number for its installation of the key */
     uint64_t heard, spoke; /* when a new packet last came; when DATA or HELLO_USED last came */
     uint64_t sent, top;    /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
@@ -184,7 +184,7 @@ struct session_event {
     uint8_t why; /* enum session_refusal */
     bool lost;   /* the sender has lost its state */
     bool newest; /* DATA or a live HELLO with the highest counter so far */
-    bool later;  /* made later than all packets before it on this link: the link works */
+    bool later;  /* newer than all earlier packets on this link, so the link works */
     bool fresh;  /* the peer's state has a higher sequence: store it with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* the content of DATA or a TESTAMENT */

@@ -59,7 +59,7 @@ struct state {
     uint16_t peers, groups;
     uint32_t incarnation;
     uint64_t sequence;
-    uint8_t condemned; /* 0, or 1 + the reason for which the other members refused it */
+    uint8_t condemned; /* 0, or 1 + the reason for which the other members refused this one */
     struct state_peer peer[SESSION_PEERS];
     struct state_group group[STORE_GROUPS];
 };
