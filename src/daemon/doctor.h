@@ -1,7 +1,7 @@
 /*
  * Finds problems of this member and its cluster, and their remedies, for `elect doctor`. The daemon
  * evaluates the findings every second. The daemon logs a finding when the finding has lasted for
- * some seconds, and again when the finding is cleared. The status contains the worst finding.
+ * some seconds, and again when the finding is resolved. The status contains the worst finding.
  */
 #ifndef ELECT_DAEMON_DOCTOR_H
 #define ELECT_DAEMON_DOCTOR_H
