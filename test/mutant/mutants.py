@@ -137,18 +137,18 @@ MUTANTS = {
         "unit a closed term closes no term of another owner"),
     "the guard lets through any term of the owner": (
         "voter.c", "m->term != saved(p)->promised)", "elect__owner(p, saved(p)->promised) != c)",
-        "unit after a start the longest lease is waited for"),
+        "unit a restarted voter waits for the longest lease"),
     "any RELEASE ends the guard": (
         "voter.c", "    if (elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)\n", "    if (true)\n",
         "unit the guard ends with what it protects"),
     "the guard forgets the longest lease": (
         "voter.c", "        saved(p)->longest = voter(p)->longest;", "        saved(p)->longest = 0;",
-        "unit the guard is as long as the leases granted since"),
+        "unit the guard is as long as the longest lease granted since"),
     "no guard after a start": (
         "node.c", "    if (s->longest > 0)\n        m->time[ELECT_GUARD] = now + s->longest;\n", "", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --crashes 1"),
     "the guard uses the configured lease": (
         "voter.c", "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n", "        saved(p)->longest = p->config->lease;\n",
-        "unit after a start the longest lease is waited for"),
+        "unit a restarted voter waits for the longest lease"),
     "a smaller lease shortens a grant": (
         "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */\n", "        ;\n",
         "unit a shorter lease does not shorten a grant"),
@@ -233,10 +233,10 @@ MUTANTS = {
         "unit a nominee asks before it raises a term"),
     "an office outlives its lease": (
         "office.c", "    bool over = in_office(p) && !before(p, ELECT_UNTIL);", "    bool over = false;",
-        "unit at its end an office is over whatever the event"),
+        "unit an office ends in time whatever event comes"),
     "a term is released before the work has stopped": (
         "office.c", "    leader(p)->working = true;\n", "    leader(p)->working = true;\n    elect__stopped(p);\n",
-        "unit at its end an office is over whatever the event"),
+        "unit an office ends in time whatever event comes"),
     "the highest term is forgotten": (
         "office.c", "        raise_term(&p->node->mandate.seen, m->in_the_way);\n", "        ;\n", "storms --processes 3"),
     "a term is used twice": (
@@ -296,7 +296,7 @@ MUTANTS = {
         "unit a majority that promised a larger term shows that clocks are wrong"),
     "the leader with the larger term gives way": (
         "office.c", "token != 0 && its > token;", "token != 0 && its != 0;",
-        "unit of two leaders the smaller term gives way"),
+        "unit of two leaders the one with the smaller term gives way"),
     "no leader gives way": (
         "voter.c", "    bool gives_way = elect__gives_way(p, c, m);", "    bool gives_way = false;",
         "scenario mandate/frozen-clock: a clock is wrong"),
@@ -306,18 +306,18 @@ MUTANTS = {
     "the old term is renewed during a self-succession": (
         "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
         "    bool current = m->term == leader(p)->token || (m->term == leader(p)->term && candidate(p)->stage == ELECT_CONFIRMING);",
-        "unit while it succeeds itself the old term is not renewed"),
+        "unit a leader that succeeds itself does not renew its old term"),
     "a failed self-succession is tried again": (
         "office.c", "candidate(p)->stage == ELECT_NO_CANDIDATE && leader(p)->term == leader(p)->token &&", "candidate(p)->stage == ELECT_NO_CANDIDATE &&",
         "unit a failed succession is not tried again"),
     "a self-succession is requested continuously": (
-        "office.c", "        *at(p, ELECT_RETRY) = p->now + p->config->renewal;\n", "", "unit succession is asked for once in a renewal"),
+        "office.c", "        *at(p, ELECT_RETRY) = p->now + p->config->renewal;\n", "", "unit a leader requests its succession once per renewal"),
     "a leader counts its own terms as those of another": (
-        "office.c", "    if (elect__owner(p, x) != me(p))\n        leader(p)->stale", "    if (true)\n        leader(p)->stale", "unit succession is asked for once in a renewal"),
+        "office.c", "    if (elect__owner(p, x) != me(p))\n        leader(p)->stale", "    if (true)\n        leader(p)->stale", "unit a leader requests its succession once per renewal"),
     "an office uses the lease configured now": (
-        "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts for the lease that was asked for"),
+        "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts for the requested lease"),
     "a new leader does not announce itself": (
-        "office.c", "    elect__round(p);\n    because(p, TAKES_OFFICE);", "    because(p, TAKES_OFFICE);", "unit an office lasts for the lease that was asked for"),
+        "office.c", "    elect__round(p);\n    because(p, TAKES_OFFICE);", "    because(p, TAKES_OFFICE);", "unit an office lasts for the requested lease"),
     "a longer lease is not persisted": (
         "voter.c", " || m->lease > saved(p)->longest ||", " ||",
         "unit a longer lease of the same term is persisted"),
@@ -325,7 +325,7 @@ MUTANTS = {
         "voter.c", "elect__owner(p, saved(p)->promised) == owner && saved(p)->promised <= e)", "elect__owner(p, saved(p)->promised) == owner)",
         "unit only the end of the promised term ends the guard"),
     "a member is a candidate while its work continues": (
-        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||", "unit a member does not stand again while its work continues"),
+        "office.c", "ELECT_NO_CANDIDATE || leader(p)->working ||", "ELECT_NO_CANDIDATE ||", "unit a member is not a candidate while its work continues"),
     "a used term is forgotten at a restart": (
         "office.c", "    raise_term(&highest, saved(p)->used);\n", "    highest = leader(p)->rounds == 0 ? saved(p)->promised : highest;\n",
         "unit a term that was used is never used again"),
@@ -338,13 +338,13 @@ MUTANTS = {
     "a silent voter counts as free": (
         "office.c", "    return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);", "    return voters(p);", "unit a voter that does not answer is not free"),
     "a refusal is never forgotten": (
-        "office.c", "    forget_refusal(p, from);\n", "", "unit a voter that grants does not refuse any more"),
+        "office.c", "    forget_refusal(p, from);\n", "", "unit a grant replaces an earlier refusal of the voter"),
     "a late GRANT of the old term confirms the new one": (
         "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
         "    bool current = (m->term == leader(p)->term || (in_office(p) && m->term == leader(p)->token)) && (in_office(p) || candidate(p)->stage == ELECT_CONFIRMING);",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "a renewed lease does not extend the guard": (
-        "voter.c", "    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;\n", "", "unit the guard is as long as the leases granted since"),
+        "voter.c", "    voter(p)->longest = m->lease > voter(p)->longest ? m->lease : voter(p)->longest;\n", "", "unit the guard is as long as the longest lease granted since"),
     "a majority is half of an even number": (
         "office.c", "return count(electorate) / 2 + 1;", "return (count(electorate) + 1) / 2;", "verify --mandate majority --processes 2 --clocks bounded"),
     "a term is released while its process leads again": (
@@ -374,7 +374,7 @@ MUTANTS = {
     "a candidate's own release ends its wait": (
         "voter.c", "    if (from != me(p))\n        elect__may_be_free", "    if (true)\n        elect__may_be_free", "unit a released candidacy ends the wait for its lease with a back off"),
     "a process follows a late echo of its own office": (
-        "office.c", "    if (c == me(p) && !in_office(p))\n", "    if (false)\n", "unit at its end an office is over whatever the event"),
+        "office.c", "    if (c == me(p) && !in_office(p))\n", "    if (false)\n", "unit an office ends in time whatever event comes"),
     "a vote of an earlier incarnation counts": (
         "node.c", " && m->incarnation != saved(p)->incarnation)", " && false)",
         "unit answers to an earlier life do not count"),
@@ -408,7 +408,7 @@ MUTANTS = {
     "a hand-over does not nominate": (
         "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "false)", "unit a successor asks for a mandate immediately"),
     "a late hand-over nominates": (
-        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand is ignored"),
+        "voter.c", "!in_office(p) &&\n             m->term >= voter(p)->granted)", "!in_office(p))", "unit a late hand over is ignored"),
     "the heir does nothing": (
         "voter.c", "    if (heir && has(members(p), me(p)))", "    if (false)", "unit after a testament the heir asks and the others wait"),
     "the heir acts although elections are paused": (
@@ -440,7 +440,7 @@ MUTANTS = {
     "a member that could not take the office blocks another": (
         "handover.c", "rest |= elect__displaces(p, j, me(p)) ? only(j) : 0;", "rest |= only(j);", "unit only a claimant that may displace the leader comes before another"),
     "a cluster that was never paused believes any pause": (
-        "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause is learned persisted and holds elections back"),
+        "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause spreads is persisted and prevents elections"),
     "a small difference of penalties moves an office": (
         "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter and asks for the office"),
     # term counters
@@ -452,12 +452,12 @@ MUTANTS = {
         "node.c", "(lost_state(p) || m->incarnation <=", "(m->incarnation <=", "unit a member that lost its state ignores a late grant"),
     # presence
     "the suspicion timeout ignores clock drift": (
-        "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four voters of six keep sight of a majority"),
+        "config.c", "(uint32_t)((3 * renewal * fast + slow - 1) / slow)", "3 * renewal + 0 * (uint32_t)(slow + fast)", "unit four of six voters always see a majority"),
     "a leader's own report counts as hearsay": (
         "presence.c", "its_leader == from ? LEADER_TELLS : IS_TOLD", "IS_TOLD", "unit a leader that reports itself is not hearsay"),
     "an election begins without a wait": (
         "presence.c", "        *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;\n    }\n    because", "        *at(p, ELECT_BEGIN) = p->now;\n    }\n    because",
-        "unit a member that misses its leader looks around for t before it begins"),
+        "unit a member that misses its leader waits for t before it begins an election"),
     "a process sees a member over a one-way link": (
         "presence.c", " & elect__lately(p, presence(p)->heard_me);", ";",
         "unit a majority must hear the member and be heard"),
@@ -504,11 +504,11 @@ MUTANTS = {
     "a follower of a leader begins an election": (
         "presence.c", "    if (asked && knows_leader(p))", "    if (false && knows_leader(p))", "unit a follower names its leader instead of electing"),
     "hearsay is passed on": (
-        "presence.c", "            !presence(p)->told && before(p, ELECT_EXPIRES));", "            before(p, ELECT_EXPIRES));", "unit a member that is told of a leader waits and asks again"),
+        "presence.c", "            !presence(p)->told && before(p, ELECT_EXPIRES));", "            before(p, ELECT_EXPIRES));", "unit a member that hears of a leader waits and asks again"),
     "a process that was told of a leader never asks again": (
-        "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit a member that is told of a leader waits and asks again"),
+        "presence.c", "    *at(p, ELECT_LOOK) = p->now + left + 1;", "    *at(p, ELECT_LOOK) = ELECT_UNSET;", "unit a member that hears of a leader waits and asks again"),
     "hearsay of a closed term is believed": (
-        "presence.c", "m->term <= saved(p)->closed[its_leader] ||", "", "unit a member that is told of a leader waits and asks again"),
+        "presence.c", "m->term <= saved(p)->closed[its_leader] ||", "", "unit a member that hears of a leader waits and asks again"),
     "a member whose work continues takes part": (
         "presence.c", " && !leader(p)->working &&", " &&", "unit a member that works takes no part"),
     "any message counts as an acknowledgement": (
@@ -517,12 +517,12 @@ MUTANTS = {
         "presence.c", "(stays(p, m) || !is_outclassed(p))", "!is_outclassed(p)",
         "unit a member that joined a round of a ring stays"),
     "a pause in a message is ignored": (
-        "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause is learned persisted and holds elections back"),
+        "presence.c", "    hear_of_pause(p, m->pause);\n", "", "unit a pause spreads is persisted and prevents elections"),
     "a pause is forgotten in a crash": (
         "presence.c", "    saved(p)->pause = pause;\n    p->out->persist = true;\n", "    saved(p)->pause = pause;\n",
-        "unit a pause is learned persisted and holds elections back"),
+        "unit a pause spreads is persisted and prevents elections"),
     "any pause is believed": (
-        "node.c", "m->pause > last_pause)", "false)", "unit a pause is learned persisted and holds elections back"),
+        "node.c", "m->pause > last_pause)", "false)", "unit a pause spreads is persisted and prevents elections"),
     # membership
     "the previous electorate does not count": (
         "office.c", " &&\n           count(some & m->before) >= elect__quorum(m->before)", "", "groups 20000"),
@@ -552,22 +552,22 @@ MUTANTS = {
     "a member without state has no guard": (
         "membership.c", "        *at(p, ELECT_GUARD) = p->now + longest(p);", "        *at(p, ELECT_GUARD) = p->now;", "groups 60000"),
     "a member without state waits only for its own lease": (
-        "membership.c", "    uint32_t most = p->config->max_lease,", "    uint32_t most = p->config->lease,", "unit a lost member learns from others alone"),
+        "membership.c", "    uint32_t most = p->config->max_lease,", "    uint32_t most = p->config->lease,", "unit a member without state learns only from others"),
     "a member without state ignores the leases of others": (
-        "membership.c", "    return known > most ? known : most;", "    return most;", "unit a lost member learns from others alone"),
+        "membership.c", "    return known > most ? known : most;", "    return most;", "unit a member without state learns only from others"),
     "a member without state keeps its era": (
-        "membership.c", "(ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;", "saved(p)->met[me(p)] + 1;", "unit a lost member learns from others alone"),
+        "membership.c", "(ELECT_ERA(saved(p)->met[me(p)]) + 1) * ELECT_STARTS;", "saved(p)->met[me(p)] + 1;", "unit a member without state learns only from others"),
     "the new era of a member is not persisted": (
-        "membership.c", "    if (m->incarnation != 0) /* the sender's new incarnation", "    if (false) /* its next life", "unit a member persists the new incarnation of the one that asks"),
+        "membership.c", "    if (m->incarnation != 0) /* the sender's new incarnation", "    if (false) /* its next life", "unit a member persists the new incarnation of a readmitted one"),
     "an answer to an earlier announcement counts": (
-        "membership.c", "    if (m->last_met >= saved(p)->incarnation) /*", "    if (true) /*", "unit a lost member learns from others alone"),
+        "membership.c", "    if (m->last_met >= saved(p)->incarnation) /*", "    if (true) /*", "unit a member without state learns only from others"),
     "every restart counts as a loss of state": (
         "presence.c", "    return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);", "    return life < (who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);",
         "unit messages of a former life do not concern the present one"),
     "a leader follows another leader": (
-        "voter.c", "    if (m->leading && !in_office(p)) {", "    if (m->leading) {", "unit of two leaders the smaller term gives way"),
+        "voter.c", "    if (m->leading && !in_office(p)) {", "    if (m->leading) {", "unit of two leaders the one with the smaller term gives way"),
     "a member without state accepts answers to a former life": (
-        "membership.c", "        m->question == readmission(p)->question && ", "        ", "unit a lost member learns from others alone"),
+        "membership.c", "        m->question == readmission(p)->question && ", "        ", "unit a member without state learns only from others"),
     "a certificate of a former life counts": (
         "voter.c", " && !elect__of_a_former_life(p, owner, m->certified_by))", ")", "unit a certificate frees the voter"),
     "a grant does not record the incarnation": (
@@ -586,15 +586,15 @@ MUTANTS = {
         "membership.c", "        saved(p)->promised = saved(p)->used = p->node->mandate.seen;", "        ;", "groups 20000"),
     # message encoding
     "the ids of a set may wrap around": (
-        "codec.c", "more <= ELECT_MAX_ID && id", "id", "codec numbers in a set rise"),
+        "codec.c", "more <= ELECT_MAX_ID && id", "id", "codec ids in a set are ascending"),
     "a set may contain an id twice": (
-        "codec.c", " && (more > 0 || i == 0) &&", " &&", "codec numbers in a set rise"),
+        "codec.c", " && (more > 0 || i == 0) &&", " &&", "codec ids in a set are ascending"),
     "a number may have superfluous bytes": (
         "codec.c", " || (last && low == 0 && shift > 0))", ")", "codec a message has one encoding"),
     "a field may be 0": (
         "codec.c", "r->fine && !nothing && store", "r->fine && store", "codec a message has one encoding"),
     "a ring list may have a gap": (
-        "codec.c", "f->kind == SET || ring);", "f->kind == SET);", "codec members that are unknown here"),
+        "codec.c", "f->kind == SET || ring);", "f->kind == SET);", "codec unknown members are dropped or refused"),
     # sessions
     "a packet is accepted twice": (
         "runtime/session.c", "    mark(n, counter);\n", "", "attacker 3000"),
@@ -619,7 +619,7 @@ MUTANTS = {
     "an earlier life without state replaces a later one": (
         "runtime/handshake.c", "return (lost && h->sequence < p->lost_began) || ", "return ", "attacker 3000"),
     "one of two simultaneous lives without state replaces the other": (
-        "runtime/handshake.c", " || (lost && h->rekey == n->rekey);", ";", "session of two lives without state the later one counts"),
+        "runtime/handshake.c", " || (lost && h->rekey == n->rekey);", ";", "session the later of two lives without state counts"),
     "an earlier installation of a key replaces a later one": (
         "runtime/handshake.c", "bool earlier = h->rekey < n->rekey || ", "bool earlier = ", "attacker 3000"),
     "a key that is installed again has the same number": (
@@ -677,7 +677,7 @@ MUTANTS = {
     "a timer that is not set again stays ready": (
         "runtime/alarm.c", "    if (c->set == ELECT_UNSET)\n        arm(c, &never);\n", "", "loop a clock rings once for each time that it is set"),
     "a timer fires for a time that was changed": (
-        "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > now", "false", "loop a clock that was set again meanwhile does not ring"),
+        "runtime/alarm.c", "c->set == ELECT_UNSET || c->set > now", "false", "loop a clock that is set to a later time does not ring early"),
     "a filter that is too large is left out": (
         "runtime/net.c", "        filter_attach(fd, tags, count, FILTER_NONE, from, addresses);\n", "        ;\n",
         "runtime a large cluster has a filter"),
@@ -687,26 +687,26 @@ MUTANTS = {
     "every other HELLO lacks the nonce": (
         "runtime/handshake.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
     "a counter may leap to its maximum": (
-        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no forged counter leaves a pair deaf"),
+        "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no forged counter cuts off a pair"),
     "a receiver does not report that it misses DATA": (
-        "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no forged counter leaves a pair deaf"),
+        "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no forged counter cuts off a pair"),
     "a sender does not continue above the accepted counter": (
-        "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no forged counter leaves a pair deaf"),
+        "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no forged counter cuts off a pair"),
     "a sender follows only one leap": (
-        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no forged counter leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no forged counter cuts off a pair"),
     "a sender believes any reported counter": (
-        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no forged hello leaves a pair deaf"),
+        "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no forged hello cuts off a pair"),
     "HELLOs with any number count": (
-        "runtime/handshake.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no forged hello leaves a pair deaf"),
+        "runtime/handshake.c", "newer && h->number - life->hellos > SESSION_LEAP", "false", "session_counters no forged hello cuts off a pair"),
     "a sender ignores the accepted number of HELLOs": (
-        "runtime/handshake.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no forged hello leaves a pair deaf"),
+        "runtime/handshake.c", "    keep_in_step(&p->numbered, h->taken);\n", "", "session_counters no forged hello cuts off a pair"),
     "a sender waits for a HELLO that it never sends": (
-        "runtime/handshake.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no forged hello leaves a pair deaf"),
+        "runtime/handshake.c", "p->owed > p->numbered + 1 ? p->numbered + 1 : p->owed", "p->owed", "session_counters no forged hello cuts off a pair"),
     "the last counter clears the whole window": (
         "runtime/session.c", "i <= leap && i <= SESSION_WINDOW;", "n->top + i <= counter && i <= SESSION_WINDOW;",
         "session_counters at the end of the counters no packet is accepted twice"),
     "a receiver reports forever that it misses DATA": (
-        "runtime/handshake.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no forged counter leaves a pair deaf"),
+        "runtime/handshake.c", "    n->out_of_step = n->out_of_step && !says;\n", "", "session_counters no forged counter cuts off a pair"),
     "a repeated packet shows that a link works": (
         "runtime/session.c", "link < SESSION_LINKS && counter > highest[link];", "link < SESSION_LINKS;", "attacker 3000"),
     "a HELLO of any age shows that a link works": (
@@ -891,9 +891,9 @@ MUTANTS = {
         "daemon/journal.c", "x->user == e->user && ", "", "journal each user is shown"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
-        "journal a burst then one after another"),
+        "journal a burst is followed by single turns"),
     "all users share one pace": (
-        "daemon/pace.c", "    return u->user == user && next > now ?", "    return next > now ?", "journal many users"),
+        "daemon/pace.c", "    return u->user == user && next > now ?", "    return next > now ?", "journal other users do not shorten a wait"),
     "work replaces other history": (
         "daemon/journal.c", "&j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];", "&j->ring[JOURNAL_RING_OTHERS];",
         "journal turns of work replace nothing else"),
@@ -911,13 +911,13 @@ MUTANTS = {
         "        look_for_request(client, (e.events & EPOLLRDHUP) != 0);\n    serve(poll, 0, 0);\n",
         "control one request is answered in a turn"),
     "one user may take all places": (
-        "daemon/control.c", " && crowd.same < CONTROL_FEW", "", "control one too many is refused"),
+        "daemon/control.c", " && crowd.same < CONTROL_FEW", "", "control a surplus client is refused"),
     "a client that waits for its turn is disconnected": (
         "daemon/control.c", "!client->asked && peek(", "client->asked && peek(", "control a client that has asked waits for its turn"),
     "a disconnected client is read again": (
         "daemon/control.c", "    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);\n", "", "control a disconnected client is forgotten"),
     "watchers count as other clients": (
-        "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted apart"),
+        "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted separately"),
     "a slow member uses the time of all": (
         "history/collect.c", "left / (h->members - member)", "left", "explain a-member-that-answers-without-end"),
     "an office is handed over while its work continues": (

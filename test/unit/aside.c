@@ -96,7 +96,8 @@ static void a_leader_names_no_successor_that_stands_aside(void **state)
     resigns(v, 0);
     assert_rule(&v->a, RESIGNS);
     grants_aside(v, 1, false);
-    grants_aside(v, 0, true); /* the named successor stands aside while the work is stopping */
+    /* the named successor now stands aside, while the leader's work is stopping */
+    grants_aside(v, 0, true);
     happens(v, ELECT_STOPPED);
     assert_true(sends(v, ELECT_HAND, &m));
     assert_int_equal(m.heir, 1);

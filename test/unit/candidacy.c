@@ -14,7 +14,8 @@ static void a_nominee_asks_before_it_raises_a_term(void **state)
     assert_int_equal(v->a.out.sends, 0);
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    assert_true(v->a.out.persist); /* before any other voter is asked */
+    /* the process persists its promise before it asks another voter */
+    assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.used, term(1, 2));
 }
@@ -25,9 +26,9 @@ static void answers_to_an_earlier_question_do_not_count(void **state)
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     v->now += LEASE / 2;
-    happens(v, ELECT_ALARM); /* it gives up */
+    happens(v, ELECT_ALARM); /* the candidate gives up */
     v->now = elect_alarm(&v->a.node);
-    happens(v, ELECT_ALARM); /* it asks again, for the same term */
+    happens(v, ELECT_ALARM); /* the candidate asks again, for the same term */
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
@@ -47,7 +48,7 @@ static void a_member_that_has_just_started_uses_no_term(void **state)
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     hears(v, 0, reply(v, ELECT_AYE));
-    hears(v, 1, reply(v, ELECT_AYE)); /* but its own voter may have promised another term */
+    hears(v, 1, reply(v, ELECT_AYE)); /* the process's own voter may have promised another term */
     assert_rule(&v->a, REFUSED);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.saved.used, 0);
@@ -71,14 +72,15 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     hears(v, 1, no);
     assert_rule(&v->a, REFUSED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    assert_int_equal(elect_alarm(&v->a.node), v->now + 40); /* a majority is free by then */
+    /* a majority of the voters is free by then */
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     v->now += 40;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* When another candidacy is over, its voters are free, but the other candidate may also ask
- * again. */
+/* When another candidacy ends, its voters are free, but the other candidate may ask them again
+ * first. */
 static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(void **state)
 {
     struct voter *v = candidate(3);
@@ -88,7 +90,7 @@ static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(voi
     no.remaining = 40;
     hears(v, 0, no);
     hears(v, 1, no);
-    releases(v, 2, term(1, 2)); /* its own RELEASE does not end the wait */
+    releases(v, 2, term(1, 2)); /* the candidate's own RELEASE does not end its wait */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     releases(v, 1, term(1, 1));
     elect_time retry = elect_alarm(&v->a.node);
@@ -120,7 +122,7 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
     }
 }
 
-/* The RELEASE of an office ends the wait for its lease. */
+/* When an office is released, candidates stop waiting for its lease. */
 static void a_released_office_ends_the_wait_of_those_who_followed_it(void **state)
 {
     struct voter *v = begin(3, 2);
@@ -128,7 +130,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     (void)state;
     leads.leading = 1;
     hears(v, 1, leads);
-    happens(v, ELECT_SUSPECT); /* it misses its leader, and becomes a candidate */
+    happens(v, ELECT_SUSPECT); /* the follower misses its leader and becomes a candidate */
     struct elect_message no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 90;
@@ -161,14 +163,15 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     grants(v, 1);
     grants(v, 2);
     assert_true(elect_leads(&v->a.node, v->now));
-    alone.now += elect_shortest_office(&alone.a.config); /* no grant can be in flight any more */
+    /* after this time no grant for this candidacy can be in flight */
+    alone.now += elect_shortest_office(&alone.a.config);
     assert_int_equal(elect_alarm(&alone.a.node), alone.now);
     happens(&alone, ELECT_ALARM);
     assert_rule(&alone.a, NO_MAJORITY);
     assert_true(sends_release(&alone));
 }
 
-/* By then, the voters may have granted another process. */
+/* After a candidate has released its term, its voters may grant another process. */
 static void a_released_candidacy_never_takes_office(void **state)
 {
     struct voter *v = candidate(3);
@@ -187,7 +190,7 @@ static void a_released_candidacy_never_takes_office(void **state)
     }
 }
 
-/* A RELEASE of the term exists, and another candidate may use it as a certificate. */
+/* A closed term has been released, so another candidate may use the RELEASE as a certificate. */
 static void a_closed_term_ends_its_candidacy_at_once(void **state)
 {
     struct voter *v = candidate(5);
@@ -213,7 +216,7 @@ static void a_refused_prevote_releases_nothing(void **state)
     v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.asked,
-                     term(8, 2)); /* above the term in the refusal */
+                     term(8, 2)); /* the new term is above the one in the refusal */
 }
 
 static void without_answers_a_candidate_gives_up(void **state)

@@ -1,5 +1,5 @@
-/* A daemon that the test controls. It answers between two calls of a client that do not wait.
- * client_answers.c and client_life.c use it. */
+/* A fake daemon for client_answers.c and client_life.c. The test decides when the daemon answers,
+ * between two calls of a client that do not wait. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 
@@ -15,13 +15,14 @@
 
 #include <sys/types.h>
 
-#define PATH       "member-1.run"
-#define MS         1000          /* microseconds */
-#define LEASE      (600000 * MS) /* of this daemon: no promise ends while a busy machine waits */
-#define RENEWAL    (LEASE / 4)
-#define SILENCE    (1000 * MS) /* the client repeats a question after this time, and */
-#define RETRY      (200 * MS) /* looks for a daemon again after this one: see src/client/client.c */
-#define FOREVER    120000     /* milliseconds, for events that take one second at most */
+#define PATH    "member-1.run"
+#define MS      1000          /* microseconds */
+#define LEASE   (600000 * MS) /* so long that no promise of this daemon ends during a stall */
+#define RENEWAL (LEASE / 4)
+#define SILENCE (1000 * MS) /* the time after which the client repeats a question */
+/* the time between two attempts to connect: see src/client/client.c */
+#define RETRY      (200 * MS)
+#define FOREVER    120000 /* milliseconds, for events that take one second at most */
 #define OTHER_USER 12345
 
 extern char folder[64]; /* the folder of the test and of the socket */
@@ -49,17 +50,17 @@ void daemon_tells(int64_t left);
 /* The client. */
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
-void is_quiet(int64_t since, int64_t pause); /* not readable, unless the pause is already over */
-void question_is_under_way(void);            /* asked, and not answered yet */
-void is_told(int64_t left);                  /* a question that is answered */
+void is_quiet(int64_t since, int64_t pause); /* checks that the client is quiet during the pause */
+void question_is_under_way(void);            /* checks that the client waits for an answer */
+void is_told(int64_t left);                  /* waits for a question and answers it */
 
 int enter(void **state);
 int leave(void **state);
-bool in_a_child(void); /* returns true in a child, which lives until the test is over */
+bool in_a_child(void); /* returns true in a child process that runs until the test ends */
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
-/* Return how many tests have failed. */
+/* Each returns the number of failed tests. */
 int test_answers(void);
 int test_life(void);
 

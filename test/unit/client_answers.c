@@ -1,4 +1,4 @@
-/* How a client handles the answers of a daemon, missing answers, and late answers. */
+/* Tests how a client handles answers of the daemon that are valid, invalid, late or missing. */
 #include "client.h"
 
 #include "../skip.h"
@@ -43,7 +43,8 @@ static void a_member_that_does_not_lead_has_no_token(void **state)
     assert_int_equal(answer.deadline, 0);
     assert_int_equal(elect_client_left(&answer), 0);
     assert_string_equal(answer.leader, "b");
-    assert_false(readable_within(20)); /* there is nothing to do until there is news */
+    /* a client of a follower waits for news before it asks again */
+    assert_false(readable_within(20));
     answer.deadline = INT64_MAX;
     assert_false(elect_client_valid(&answer));
 }
@@ -57,11 +58,11 @@ static void a_deadline_passes_by_itself(void **state)
     while (before = now(), elect_client_valid(&answer))
         assert_true(before < answer.deadline);
     assert_true(now() >= answer.deadline);
-    assert_true(answer.leads); /* so `leads` alone proves nothing */
+    assert_true(answer.leads); /* `leads` stays true after the deadline */
     assert_int_equal(elect_client_left(&answer), 0);
 }
 
-static void a_promise_is_at_most_a_lease(void **state)
+static void a_promise_is_never_longer_than_a_lease(void **state)
 {
     (void)state;
     is_told(INT64_MAX);
@@ -130,7 +131,7 @@ static void a_late_promise_is_valid(void **state)
     (void)state;
     question_is_under_way();
     asks(5 * MS, ELECT_CLIENT_LATE);
-    daemon_hears_nothing(); /* one question is enough */
+    daemon_hears_nothing(); /* the client asks only once */
     daemon_tells(LEASE);
     asks(5 * MS, ELECT_CLIENT_FINE);
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
@@ -176,13 +177,14 @@ static void an_unanswered_question_is_repeated(void **state)
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     assert_true(heard.stamp > late.stamp);
-    send_packet(late); /* it is out of date, and no call waits for it */
+    send_packet(late); /* this answer is out of date, and no call waits for it */
     daemon_tells(0);
     asks(0, ELECT_CLIENT_FINE);
     assert_false(answer.leads);
 }
 
-/* Repeats it even within one call, so that a lost answer costs a second, not the whole timeout. */
+/* The client repeats a question even within one call, so that a lost answer costs a second, not the
+ * whole timeout. */
 static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;
@@ -226,7 +228,7 @@ static struct talk altered(unsigned how)
     switch (how) {
     case 0: t.magic = 0x52454c45; break;
     case 1: t.word = TALK_WORD_COUNT; break;
-    case 2: t.word = TALK_GO; break; /* not for a client */
+    case 2: t.word = TALK_GO; break; /* a daemon sends GO only to runs */
     case 3: t.word = TALK_LEASE; break;
     case 4: t.lease = 0; break;
     case 5: t.term = 0; break;
@@ -311,8 +313,8 @@ static void endless_news_do_not_block_a_call(void **state)
     assert_true(now() - begin < FOREVER * MS);
 }
 
-/* A call that must not wait reads a bounded number of packets. Here the answer comes after more
- * packets than that. */
+/* A call that must not wait reads a bounded number of packets. In this test the answer comes after
+ * more packets than that. */
 static void a_call_reads_a_bounded_number_of_packets(void **state)
 {
     int room = 1 << 22;
@@ -347,7 +349,7 @@ int test_answers(void)
         TEST(an_answer_counts_from_the_question),
         TEST(a_member_that_does_not_lead_has_no_token),
         TEST(a_deadline_passes_by_itself),
-        TEST(a_promise_is_at_most_a_lease),
+        TEST(a_promise_is_never_longer_than_a_lease),
         TEST(a_negative_promise_counts_as_none),
         TEST(a_client_can_ask_for_less_than_a_lease),
         TEST(a_promise_outlives_the_daemon),

@@ -1,4 +1,5 @@
-/* A client and its daemon: when to ask, daemons that come and go, resigning, opening. */
+/* Tests when a client asks its daemon, how it handles a daemon that ends or restarts, how it
+ * resigns, and how it is opened. */
 #include "client.h"
 
 #include "../skip.h"
@@ -21,7 +22,7 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
 {
     (void)state;
     int fd = elect_client_fd(client);
-    assert_true(readable_within(0)); /* no question was asked yet */
+    assert_true(readable_within(0)); /* the client has not asked yet */
     question_is_under_way();
     is_quiet(heard.stamp, SILENCE);
     struct talk t = packet(TALK_TOLD, LEASE);
@@ -29,7 +30,8 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     send_packet(t);
     asks(0, ELECT_CLIENT_FINE);
     assert_true(readable_within(FOREVER));
-    assert_true(now() >= heard.stamp + 20 * MS); /* as often as the daemon renews its own office */
+    /* the client renews as often as the daemon renews its office */
+    assert_true(now() >= heard.stamp + 20 * MS);
     assert_true(now() < heard.stamp + LEASE / 2);
     assert_true(elect_client_valid(&answer));
     asks(0, ELECT_CLIENT_LATE);
@@ -39,7 +41,7 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     assert_false(readable_within(0));
     daemon_says(TALK_NEWS);
     assert_true(readable_within(0));
-    assert_true(readable_within(0)); /* until the client asks */
+    assert_true(readable_within(0)); /* the descriptor stays readable until the client asks */
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     is_quiet(heard.stamp, SILENCE);
@@ -60,7 +62,7 @@ static void a_short_promise_is_renewed_in_time(void **state)
         if (elect_client_ask(client, 0, &answer) == ELECT_CLIENT_FINE) {
             assert_true(readable_within(FOREVER));
             assert_true(now() >= heard.stamp + 150 * MS);
-        } else { /* this machine is so slow that the promise ended before it was received */
+        } else { /* on a very slow machine the promise ends before the client receives it */
             assert_true(now() >= heard.stamp + 300 * MS);
         }
         daemon_ends();
@@ -92,7 +94,8 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* The client did not notice the restart, neither before it asked nor while it asked. */
+/* The daemon restarts so quickly that the client does not notice it before or during its question.
+ * */
 static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;
@@ -104,7 +107,7 @@ static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
     }
 }
 
-/* In one call, a client does not reconnect again and again to a process that hangs up
+/* During one call, a client does not keep reconnecting to a process that closes each connection
  * immediately. */
 static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
 {
@@ -126,14 +129,15 @@ static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
     munmap((void *)connections, sizeof *connections);
 }
 
-/* The child has a copy of the connection. The epoll must not go on reporting that copy. */
+/* A forked child has a copy of the connection. The client's epoll must not keep reporting that
+ * copy. */
 static void forked_children_do_not_disturb_a_client(void **state)
 {
     int status;
     (void)state;
     is_told(LEASE);
     if (in_a_child()) {
-        daemon_ends(); /* the child keeps nothing of the daemon */
+        daemon_ends(); /* the child keeps no descriptor of the daemon */
         raise(SIGSTOP);
     }
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
@@ -172,14 +176,14 @@ static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 static void a_client_reports_that_its_work_has_stopped(void **state)
 {
     (void)state;
-    elect_client_stopped(client); /* there is no daemon to tell */
+    elect_client_stopped(client); /* no daemon runs, so the client cannot report anything */
     is_told(LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
     assert_false(readable_within(0));
 }
 
-/* The answer was on its way when the client told the daemon that it is void. */
+/* The daemon sent the answer before it heard that the client's work had stopped. */
 static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
 {
     (void)state;
@@ -198,7 +202,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* This holds even for questions that follow each other immediately. */
+/* Even two questions in quick succession have different stamps. */
 static void no_two_questions_have_the_same_stamp(void **state)
 {
     int64_t before = 0;
@@ -229,9 +233,9 @@ static void resigning_is_done_or_refused(void **state)
     daemon_hears(TALK_RESIGN);
     daemon_says(TALK_NEWS);
     daemon_says(TALK_DONE);
-    resigns(0, ELECT_CLIENT_FINE); /* for the earlier request */
+    resigns(0, ELECT_CLIENT_FINE); /* this answer is for the earlier request */
     daemon_hears_nothing();
-    assert_true(readable_within(0)); /* news arrived in the meantime: ask */
+    assert_true(readable_within(0)); /* news arrived in the meantime, so the client must ask */
     resigns(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_RESIGN);
     struct talk t = packet(TALK_REFUSED, 0);
@@ -285,13 +289,12 @@ static void resigning_works_with_a_new_daemon_and_fails_without_one(void **state
     accept_client();
     daemon_hears(TALK_RESIGN);
     hang_up();
-    resigns(0, ELECT_CLIENT_NO_DAEMON); /* the outcome is unknown */
+    resigns(0, ELECT_CLIENT_NO_DAEMON); /* the outcome of the resignation is unknown */
     daemon_ends();
     resigns(1000 * MS, ELECT_CLIENT_NO_DAEMON);
 }
 
-/* The daemon does not read, so at some point its queue is full. Even then, no call may wait
- * forever. */
+/* A daemon that does not read lets its queue fill up. Even then, no call may wait forever. */
 static void a_full_queue_does_not_block_a_call(void **state)
 {
     unsigned said = 0;
@@ -302,7 +305,7 @@ static void a_full_queue_does_not_block_a_call(void **state)
         assert_true(on_its_way);
         daemon_says(TALK_DONE);
         if (elect_client_resign(client, 0) != ELECT_CLIENT_FINE)
-            break; /* the DONE arrived for a request that was never sent */
+            break; /* the client has sent no request to which this DONE could belong */
         said++;
     }
     assert_true(said > 1 && said < 10000);
@@ -323,7 +326,8 @@ static void refused_questions_say_why(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
     is_quiet(heard.stamp, SILENCE);
-    assert_true(readable_within(FOREVER)); /* because the group may have been created */
+    /* the client asks again, because the group may have been created */
+    assert_true(readable_within(FOREVER));
 }
 
 /* ---- opening ---- */
@@ -440,7 +444,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
         error = elect_client_open(&many[opened++], PATH, "main");
     assert_int_equal(error, ELECT_CLIENT_SYSTEM);
     assert_null(many[--opened]);
-    int last = dup(0); /* one descriptor may be left */
+    int last = dup(0); /* take the last free descriptor, if there is one */
     asks(0, ELECT_CLIENT_SYSTEM);
     assert_string_equal(elect_client_why(client), PATH ": Too many open files");
     if (last >= 0)

@@ -10,7 +10,8 @@ static const struct elect_config *cluster(unsigned n)
     uint8_t priority[ELECT_MAX];
     for (unsigned i = 0; i < n; i++) {
         ids[i] = (uint16_t)(i * 1000 + 3);
-        priority[i] = (uint8_t)(i % 3); /* the ranks are not in the order of the numbers */
+        /* the order of the ranks differs from the order of the ids */
+        priority[i] = (uint8_t)(i % 3);
     }
     assert_int_equal(elect_config_init(&c, ELECT_RING, ids, n, 1, 0), ELECT_FINE);
     elect_config_priorities(&c, priority);
@@ -55,8 +56,8 @@ static struct elect_message any(struct dice *d, unsigned n)
     };
 }
 
-/* Members with different builds understand each other only if both use the same numbers for message
- * types. If this test must change, so must SESSION_HIGHEST. */
+/* Members with different builds must use the same numbers for message types. A change that breaks
+ * this test must also raise SESSION_HIGHEST. */
 static void message_types_have_fixed_numbers(void **state)
 {
     static const uint8_t types[] = {
@@ -72,7 +73,7 @@ static void message_types_have_fixed_numbers(void **state)
         assert_true(elect_encode(cluster(3), &m, bytes) > 0);
         assert_int_equal(bytes[0], i);
     }
-    assert_int_equal(ELECT_PREVOTE, 19); /* the field `what` carries this number */
+    assert_int_equal(ELECT_PREVOTE, 19); /* the field `what` contains this number */
 }
 
 static void an_encoded_message_is_decoded(void **state)
@@ -97,7 +98,8 @@ static void an_encoded_message_is_decoded(void **state)
     assert_true(longest < ELECT_MAX_BYTES * 3 / 4);
 }
 
-/* Every message has one encoding: any bytes that are accepted are encoded in the same way again. */
+/* Every message has exactly one encoding: if any bytes can be decoded, encoding the result returns
+ * the same bytes. */
 static void a_message_has_one_encoding(void **state)
 {
     struct dice d;
@@ -108,7 +110,8 @@ static void a_message_has_one_encoding(void **state)
         const struct elect_config *c = cluster(1 + run % 7);
         struct elect_message m = any(&d, c->n);
         uint8_t bytes[ELECT_MAX_BYTES], again[ELECT_MAX_BYTES];
-        m.type = (uint8_t)ELECT_ELECTION; /* all processes in its sets must be known */
+        /* a message is accepted only if all processes in its sets are known */
+        m.type = (uint8_t)ELECT_ELECTION;
         size_t length = elect_encode(c, &m, bytes);
         bytes[dice_below(&d, length)] ^= (uint8_t)(1 << dice_below(&d, 8));
         if (!elect_decode(c, bytes, length, &m))
@@ -120,9 +123,9 @@ static void a_message_has_one_encoding(void **state)
     assert_true(taken > 1000);
 }
 
-static void numbers_in_a_set_rise(void **state)
+static void ids_in_a_set_are_ascending(void **state)
 {
-    const struct elect_config *c = cluster(3); /* the numbers 3, 1003 and 2003 */
+    const struct elect_config *c = cluster(3); /* the ids 3, 1003 and 2003 */
     uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
     uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
                        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, then 3 */
@@ -161,9 +164,9 @@ static void a_renewal_is_short(void **state)
     assert_true(elect_encode(c, &m, bytes) < 48);
 }
 
-/* Processes that are not in the configuration are dropped from the set of those heard. All
- * processes in a membership or in the list of a ring must be known. */
-static void members_that_are_unknown_here(void **state)
+/* The decoder drops unknown processes from a set of heard processes, but refuses a membership or a
+ * ring list that contains an unknown process. */
+static void unknown_members_are_dropped_or_refused(void **state)
 {
     struct elect_config large = *cluster(7);
     uint8_t bytes[ELECT_MAX_BYTES];
@@ -193,9 +196,9 @@ int main(void)
         cmocka_unit_test(message_types_have_fixed_numbers),
         cmocka_unit_test(an_encoded_message_is_decoded),
         cmocka_unit_test(a_message_has_one_encoding),
-        cmocka_unit_test(numbers_in_a_set_rise),
+        cmocka_unit_test(ids_in_a_set_are_ascending),
         cmocka_unit_test(a_renewal_is_short),
-        cmocka_unit_test(members_that_are_unknown_here),
+        cmocka_unit_test(unknown_members_are_dropped_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests how a configuration is parsed, and how each mistake in one is reported. */
+/* Tests how a configuration is parsed, and how each mistake in a configuration is reported. */
 #include "../support.h"
 
 #include "../../src/daemon/keys.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define ID          "id = 000102030405060708090a0b0c0d0eff\n"
-#define WITH(lines) /* in section [cluster], from the third line on */                             \
+#define WITH(lines) /* the lines are in section [cluster] and start at line 3 */                   \
     "[cluster]\n" ID lines "[member a]\nid = 1\naddress = 127.0.0.1:7401\n"                        \
     "[member b]\nid = 2\naddress = [::1]:7402\nrole = witness\npriority = 9\n"                     \
     "[group scheduler]\n"
@@ -38,7 +38,7 @@ static void a_configuration_is_read(void **state)
     assert_int_equal(config_member(&c, "b")->peer.link[0].any.sa_family, AF_INET6);
     assert_null(config_member(&c, "c"));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
-    assert_int_equal(e.id[1], 2); /* by priority */
+    assert_int_equal(e.id[1], 2); /* b ranks first because of its priority */
     assert_int_equal(e.members, 1);
     assert_int_equal(e.voters, 3);
     assert_int_equal(e.max_lease, 10000000);
@@ -64,7 +64,8 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
-/* A member that is heard once in a suspicion time must not appear to be down in between. */
+/* A member that is heard once per suspicion time must never appear to be down between two messages.
+ * */
 static void a_link_may_be_silent_between_renewals(void **state)
 {
     static const char *const profiles[] = {"fast", "lan", "wan"};

@@ -1,6 +1,6 @@
-/* Tests the control sockets. A turn of the loop does a bounded amount of work for clients, a user
- * who connects as fast as possible cannot take all places, and each client is answered or
- * refused. */
+/* Tests the control sockets. Each turn of the loop does a bounded amount of work for clients, a
+ * user who connects as fast as possible cannot occupy all places, and every client gets an answer
+ * or a refusal. */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"
@@ -67,7 +67,7 @@ static int connect_one(const struct place *p)
     return fd;
 }
 
-/* Runs turns of the loop, without deadlines: a slow machine must not change the result. */
+/* Runs turns of the loop without deadlines, so that a slow machine gets the same result. */
 static void turn(struct place *p, unsigned times)
 {
     for (; times > 0; times--) {
@@ -136,7 +136,7 @@ static void one_request_is_answered_in_a_turn(void **state)
 }
 
 /* Some places are reserved for users with few clients. */
-static void one_too_many_is_refused(void **state)
+static void a_surplus_client_is_refused(void **state)
 {
     struct place *p = *state;
     p->control.most = CONTROL_RESERVED + 4;
@@ -147,7 +147,7 @@ static void one_too_many_is_refused(void **state)
 }
 
 /* A client that has left makes room for the next one, which is answered. */
-static void there_is_room_again(void **state)
+static void a_client_that_leaves_makes_room(void **state)
 {
     struct place *p = *state;
     p->control.most = CONTROL_RESERVED;
@@ -163,8 +163,8 @@ static void there_is_room_again(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A request is handled once all of it has arrived, even if the client has shut down its sending
- * side. */
+/* A request is handled when all its parts have arrived, even if the client has shut down its
+ * sending side. */
 static void a_request_in_pieces_is_answered(void **state)
 {
     struct place *p = *state;
@@ -179,7 +179,8 @@ static void a_request_in_pieces_is_answered(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A client that asked in time is not disconnected because others are served first. */
+/* A client that sent its request in time stays connected while the daemon answers other clients
+ * first. */
 static void a_client_that_has_asked_waits_for_its_turn(void **state)
 {
     struct place *p = *state;
@@ -194,7 +195,7 @@ static void a_client_that_has_asked_waits_for_its_turn(void **state)
 }
 
 /* Watchers stay connected, and are counted separately. */
-static void watchers_are_counted_apart(void **state)
+static void watchers_are_counted_separately(void **state)
 {
     struct place *p = *state;
     p->control.most = CONTROL_RESERVED;
@@ -226,7 +227,7 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
         turn(p, 3);
     }
     assert_int_equal(sizeof text + 4,
-                     all); /* plus quotes and brackets; a newline replaces the NUL */
+                     all); /* the output adds quotes and brackets; a newline replaces the NUL */
     assert_int_equal(1, accepted(p));
     control_tell(p->control.clients, json_pack("[s]", text));
     control_tell(p->control.clients, json_pack("[s]", text));
@@ -247,14 +248,16 @@ static void a_disconnected_client_is_forgotten(void **state)
     pid_t child = fork();
     if (child == 0) {
         close(end[1]);
-        _exit(read(end[0], &e, 1) == 0 ? 0 : 1); /* ends when the other end is closed */
+        /* the child ends when its parent closes the other end */
+        _exit(read(end[0], &e, 1) == 0 ? 0 : 1);
     }
     close(end[0]);
     ask(p, 0);
     turn(p, 2);
     assert_int_equal(1, told(p, fine));
     assert_int_equal(0, accepted(p));
-    shutdown(p->client[0], SHUT_RDWR); /* an event for a descriptor that only the child still has */
+    /* causes an event for a descriptor that only the child still has */
+    shutdown(p->client[0], SHUT_RDWR);
     assert_int_equal(0, epoll_wait(p->control.ready, &e, 1, 0));
     close(end[1]);
     assert_int_equal(child, waitpid(child, NULL, 0));
@@ -266,12 +269,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_connection_is_accepted_in_a_turn, open_place,
                                         close_place),
         cmocka_unit_test_setup_teardown(one_request_is_answered_in_a_turn, open_place, close_place),
-        cmocka_unit_test_setup_teardown(one_too_many_is_refused, open_place, close_place),
-        cmocka_unit_test_setup_teardown(there_is_room_again, open_place, close_place),
+        cmocka_unit_test_setup_teardown(a_surplus_client_is_refused, open_place, close_place),
+        cmocka_unit_test_setup_teardown(a_client_that_leaves_makes_room, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_request_in_pieces_is_answered, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_client_that_has_asked_waits_for_its_turn, open_place,
                                         close_place),
-        cmocka_unit_test_setup_teardown(watchers_are_counted_apart, open_place, close_place),
+        cmocka_unit_test_setup_teardown(watchers_are_counted_separately, open_place, close_place),
         cmocka_unit_test_setup_teardown(a_disconnected_client_is_forgotten, open_place,
                                         close_place),
         cmocka_unit_test_setup_teardown(a_line_beyond_the_buffer_of_the_kernel_is_kept, open_place,

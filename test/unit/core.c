@@ -1,4 +1,5 @@
-/* Tests the interface of the library: any input, nodes as values, the limits of an output. */
+/* Tests the interface of the library: elect_step() with any input, copies of nodes, and the limits
+ * of an output. */
 #include "../support.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ static void check_output(const struct elect_config *c, const struct elect_node *
     assert_true(node->queued <= ELECT_MAX_QUEUE);
 }
 
-/* elect_step() cannot fail, whatever the input. */
+/* elect_step() accepts any input. */
 static void any_input_may_come_in(void **state)
 {
     struct dice dice;
@@ -138,7 +139,7 @@ static void refused(enum elect_algorithm algorithm, uint8_t me, uint8_t from,
     assert_memory_equal(&before, &a.node, sizeof before);
 }
 
-/* A message that no correct process sends is refused, and changes nothing. */
+/* A message that a correct process would never send is refused and changes nothing. */
 static void forged_messages_are_refused(void **state)
 {
     (void)state;
@@ -191,7 +192,8 @@ static void a_mislabelled_message_is_refused(void **state)
     assert_rule(&a, NOTHING);
 }
 
-/* A node is a value: equal histories result in equal bytes, whatever the memory held before. */
+/* A node is a value: equal histories produce equal bytes, even in memory with different previous
+ * contents. */
 static void equal_histories_give_equal_bytes(void **state)
 {
     struct dice dice;
@@ -212,8 +214,8 @@ static void equal_histories_give_equal_bytes(void **state)
     }
 }
 
-/* The queue of a ring link is bounded. When it is full it drops the oldest message, and the ring
- * timer repairs the loss. */
+/* The queue of a ring link is bounded. A full queue drops its oldest message, and the ring timer
+ * repairs the loss. */
 static void a_full_queue_drops_the_oldest(void **state)
 {
     struct actor a;
@@ -234,9 +236,10 @@ static void a_full_queue_drops_the_oldest(void **state)
                                            .round = 1,
                                            .list = SET(announcer) | SET(63)});
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
-    assert_int_equal(a.node.queue[0].origin, 3); /* the lists of 1 and 2 are gone */
+    assert_int_equal(a.node.queue[0].origin, 3); /* the queue has dropped the lists of 1 and 2 */
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
-    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3); /* the next one is in flight */
+    /* the list of 3 is in flight */
+    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3);
 }
 
 static void a_configuration_is_checked(void **state)
@@ -304,7 +307,7 @@ static void a_term_has_a_text(void **state)
     assert_int_equal(elect_term_owner(elect_term_make(1020, 7)), 7);
 }
 
-static void without_a_mandate_a_process_leads_when_its_election_is_over(void **state)
+static void without_a_mandate_the_winner_of_an_election_leads(void **state)
 {
     struct actor a;
     (void)state;
@@ -330,7 +333,7 @@ int main(void)
         cmocka_unit_test(ranks_follow_numbers_and_the_ring_the_order_given),
         cmocka_unit_test(every_event_algorithm_and_rule_has_a_name),
         cmocka_unit_test(a_term_has_a_text),
-        cmocka_unit_test(without_a_mandate_a_process_leads_when_its_election_is_over),
+        cmocka_unit_test(without_a_mandate_the_winner_of_an_election_leads),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* When work is told to stop, when it is killed, and how all descendants of a process are found. */
+/* Tests when work is told to stop, when it is killed, and how the killer finds all descendants of a
+ * process. */
 #include "../support.h"
 
 #include "../../src/run/deadline.h"
@@ -40,7 +41,7 @@ static void the_defaults_fit_the_lease(void **state)
         assert_int_equal(d.grace, rows[i].grace);
         assert_int_equal(d.margin, rows[i].margin);
         assert_int_equal(2 * d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
-        assert_false(deadline_may_start(&d, 0)); /* nothing is granted yet */
+        assert_false(deadline_may_start(&d, 0)); /* the daemon has not granted a lease yet */
     }
 }
 
@@ -74,7 +75,7 @@ static void only_a_later_deadline_counts(void **state)
     assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
-    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* more than a lease */
+    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* this is more than a lease */
     assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);
 }
@@ -92,14 +93,14 @@ static void an_office_that_is_not_renewed(void **state)
     assert_int_equal(deadline_kill(&d), 1950 * MS);
     assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* only once */
     deadline_stop(&d, 1800 * MS);
-    assert_int_equal(deadline_kill(&d), 1950 * MS); /* the grace does not begin again */
+    assert_int_equal(deadline_kill(&d), 1950 * MS); /* a second order does not restart the grace */
 }
 
 static void work_that_is_told_late(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
-    deadline_stop(&d, 1900 * MS); /* the process that gave the order was itself late */
+    deadline_stop(&d, 1900 * MS); /* the order to stop comes late */
     assert_int_equal(deadline_kill(&d), 1950 * MS);
     assert_int_equal(deadline_guard(&d), 1975 * MS);
 }
@@ -110,11 +111,11 @@ static void an_office_that_is_handed_over(void **state)
     (void)state;
     deadline_stop(&d, 1100 * MS);
     assert_false(deadline_may_start(&d, 1100 * MS));
-    assert_int_equal(deadline_kill(&d), 1629 * MS); /* exactly the whole grace */
+    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the command gets the whole grace */
     assert_int_equal(deadline_guard(&d), 1654 * MS);
     d.until = 1500 * MS;
     assert_int_equal(deadline_kill(&d), 1450 * MS);
-    d.until = 9000 * MS; /* renewed in the meantime */
+    d.until = 9000 * MS; /* the office was renewed in the meantime */
     assert_int_equal(deadline_kill(&d), 1629 * MS);
 }
 
@@ -223,18 +224,19 @@ static void all_descendants_stop_and_continue(void **state)
     const struct tree t = {0};
     (void)state;
     tree_stop(&t);
-    while (state_of(child) != 'T' || state_of(below) != 'T') /* once they have run */
+    /* the stop takes effect when the processes run */
+    while (state_of(child) != 'T' || state_of(below) != 'T')
         sched_yield();
     tree_continue(&t);
     assert_int_not_equal(state_of(child), 'T');
     assert_int_not_equal(state_of(below), 'T');
     tree_stop(&t);
-    tree_kill(&t, count, &r); /* kills stopped processes, too */
+    tree_kill(&t, count, &r); /* tree_kill() also kills stopped processes */
     assert_int_equal(r.count, 2);
 }
 
-/* The killer leaves a foreign process group in its session alone, even if a descendant has joined
- * that group. */
+/* The killer does not signal a foreign process group in its session, even if a descendant has
+ * joined that group. */
 static void foreign_groups_survive(void **state)
 {
     int ends[2];
@@ -269,7 +271,8 @@ static void foreign_groups_survive(void **state)
     int status;
     assert_int_equal(waitpid(killer, &status, 0), killer);
     assert_int_equal(status, 0);
-    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0); /* it is still alive */
+    /* the process in the foreign group is still alive */
+    assert_int_equal(waitpid(stranger, &status, WNOHANG), 0);
     tree_kill(&t, count, &r);
     close(ends[0]);
     close(ends[1]);

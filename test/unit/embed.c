@@ -1,7 +1,8 @@
-/* Tests what a host needs besides elect_step(): accessors, testaments and saved state. */
+/* Tests the functions that a host needs in addition to elect_step(): accessors, testaments and
+ * saved state. */
 #include "mandate.h"
 
-static void an_office_has_a_token_and_an_end_and_its_work_must_stop(void **state)
+static void an_office_has_a_token_and_an_end(void **state)
 {
     struct voter *v = candidate(3);
     (void)state;
@@ -16,7 +17,8 @@ static void an_office_has_a_token_and_an_end_and_its_work_must_stop(void **state
     struct elect_input in = elect_resigns(ELECT_NOBODY, v->now);
     elect_step(&resigns.a.config, &resigns.a.node, &in, &resigns.a.out);
     assert_true(elect_must_stop(&resigns.a.node));
-    assert_int_equal(elect_token(&resigns.a.node), term(1, 2)); /* it still holds its office */
+    /* the process still holds its office */
+    assert_int_equal(elect_token(&resigns.a.node), term(1, 2));
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
     assert_int_equal(elect_token(&v->a.node), 0);
@@ -26,7 +28,7 @@ static void an_office_has_a_token_and_an_end_and_its_work_must_stop(void **state
     assert_false(elect_must_stop(&v->a.node));
 }
 
-static void a_testament_ends_the_term_of_the_dead(void **state)
+static void a_testament_ends_the_term_of_a_dead_member(void **state)
 {
     struct voter *v = leader(3);
     struct voter dead = *v;
@@ -38,11 +40,11 @@ static void a_testament_ends_the_term_of_the_dead(void **state)
     struct elect_message m = elect_testament(&v->a.config, 2, saved->used, saved->incarnation);
     hears(v, 2, m);
     assert_rule(&v->a, TERM_IS_OVER);
-    asks(v, 1, term(2, 1)); /* the voter need not wait for a lease */
+    asks(v, 1, term(2, 1)); /* after the testament, the voter need not wait for a lease */
     assert_granted(v);
 }
 
-/* The numbers 10, 20, 30 become 5, 10, 20, 30: every rank grows by one. */
+/* The new configuration adds the id 5 to 10, 20 and 30, so every earlier rank grows by one. */
 static void saved_state_follows_its_numbers_to_other_ranks(void **state)
 {
     const uint16_t before[] = {10, 20, 30}, now[] = {5, 30, 20, 10};
@@ -68,7 +70,7 @@ static void saved_state_follows_its_numbers_to_other_ranks(void **state)
     assert_int_equal(moved.promised, saved.promised);
     assert_int_equal(moved.incarnation, saved.incarnation);
     assert_true(elect_saved_translate(&config, config.id, 4, &moved,
-                                      &unknown)); /* the same configuration */
+                                      &unknown)); /* the configuration has not changed since */
     assert_int_equal(moved.membership.voters, SET(1) | SET(2) | SET(3));
 }
 
@@ -84,11 +86,11 @@ static void a_membership_with_an_unknown_number_is_not_translated(void **state)
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);
     assert_memory_equal(&saved, &same, sizeof same);
-    saved.membership.voters = 3; /* the previous voters must be known, too */
+    saved.membership.voters = 3; /* `before` contains a process that is not in the configuration */
     saved.membership.before = 7;
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_false(
-        elect_saved_translate(&config, before, 2, &saved, &unknown)); /* rank 2 is beyond n */
+        elect_saved_translate(&config, before, 2, &saved, &unknown)); /* rank 2 does not exist */
     saved.membership = (struct elect_membership){.members = 7, .voters = 3, .before = 3};
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);
@@ -114,8 +116,8 @@ static void the_largest_cluster_is_translated(void **state)
 int test_embed(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_office_has_a_token_and_an_end_and_its_work_must_stop),
-        TEST(a_testament_ends_the_term_of_the_dead),
+        TEST(an_office_has_a_token_and_an_end),
+        TEST(a_testament_ends_the_term_of_a_dead_member),
         TEST(saved_state_follows_its_numbers_to_other_ranks),
         TEST(a_membership_with_an_unknown_number_is_not_translated),
         TEST(the_largest_cluster_is_translated),

@@ -1,5 +1,5 @@
-/* Tests how a living leader is replaced, and that elections do not disturb a leader: handover.c,
- * presence.c and membership.c. */
+/* Tests handover.c, presence.c and membership.c: how a running leader is replaced, and that
+ * elections do not disturb a leader. */
 #include "mandate.h"
 
 /* Returns the highest of n processes, in office. */
@@ -91,7 +91,7 @@ static void a_leader_that_resigns_renews_until_its_work_stops(void **state)
     happens(v, ELECT_STOPPED);
     assert_rule(&v->a, HANDS_OVER);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(0) | SET(2)));
-    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* the highest that answered */
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* process 1 is the highest that answered */
     assert_false(elect_in_office(&v->a.node, v->now));
     grants_again(v, 0, 0, false);
     grants_again(v, 1, 0, false); /* a late grant for its last round */
@@ -129,7 +129,8 @@ static void an_office_is_handed_to_a_member_that_can_take_it(void **state)
                                  .term = v->a.node.mandate.leader.token,
                                  .incarnation = 1};
     (void)state;
-    for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) { /* 1 is higher, but has just started */
+    /* process 1 is higher than 0, but has just started */
+    for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) {
         v->now += RENEWAL;
         happens(v, ELECT_ALARM);
         boot.membership = v->a.node.saved.membership;
@@ -147,7 +148,7 @@ static void a_leader_without_a_successor_can_resign(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->now += suspicion(v) + 1; /* no process has answered lately */
+    v->now += suspicion(v) + 1; /* no other process has answered lately */
     resigns(v, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
@@ -185,7 +186,7 @@ static void a_leader_that_resigns_does_not_succeed_itself(void **state)
     resigns(v, 0);
     says_stale(v);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    v = in_office(3); /* even if it has already asked for a larger term */
+    v = in_office(3); /* now the leader resigns after it has asked for a larger term */
     says_stale(v);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     resigns(v, 0);
@@ -205,7 +206,7 @@ static void a_leader_grants_no_other_candidate_anything(void **state)
     elect_term token = v->a.node.mandate.leader.token;
     (void)state;
     v->a.node.mandate.time[ELECT_EXPIRES] =
-        ELECT_UNSET; /* even if the grant of its own voter has expired */
+        ELECT_UNSET; /* the grant of the leader's own voter has expired */
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, OFFICE);
@@ -239,7 +240,7 @@ static void a_successor_that_never_granted_the_term_sends_a_prevote(void **state
     assert_rule(&w->a, TERM_IS_OVER);
 }
 
-static void a_late_hand_is_ignored(void **state)
+static void a_late_hand_over_is_ignored(void **state)
 {
     struct voter *v = watchful(3, 0);
     (void)state;
@@ -256,7 +257,7 @@ static void a_successor_that_works_waits_until_its_work_has_stopped(void **state
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
-    asks(v, 1, term(2, 1)); /* refused, because the lease of its own grant still runs */
+    asks(v, 1, term(2, 1)); /* refused, because the lease of the voter's own grant still runs */
     v->now += LEASE;
     asks(v, 1, term(2, 1));
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(2, 1), .incarnation = 1});
@@ -292,13 +293,13 @@ static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    asks(&other, 0, term(2, 0)); /* it grants a candidate, and gives that candidate time */
+    asks(&other, 0, term(2, 0)); /* the voter grants a candidate, and gives that candidate time */
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
     releases(&paused, 2, term(1, 2)); /* the heir asks for no mandate */
     assert_rule(&paused.a, OFFICE_RELEASED);
     has_voters(&removed, SET(0) | SET(2));
-    releases(&removed, 2, term(1, 2)); /* it is not a member any more */
+    releases(&removed, 2, term(1, 2)); /* the heir has been removed from the membership */
     assert_false(sends(&removed, ELECT_REQUEST, NULL));
 }
 
@@ -350,7 +351,7 @@ static void a_leader_gives_its_place_to_the_fittest_claimant(void **state)
     grants_again(v, 1, 0, true);
     assert_rule(&v->a, GIVES_PLACE);
     grants_again(v, 1, 0, true);
-    assert_int_equal(v->a.out.sends, 0); /* it has resigned already */
+    assert_int_equal(v->a.out.sends, 0); /* the leader has already resigned */
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
     assert_int_equal(v->a.node.mandate.presence.penalties, 2); /* preemption costs no penalty */
@@ -365,9 +366,9 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->a.config.preempt_after = 50;
     v->a.node.mandate.presence.penalties = 0;
     leads_for(v, 1, term(1, 1), 0);
-    assert_true(sends(v, ELECT_PRESENT, NULL)); /* it looks for a majority */
+    assert_true(sends(v, ELECT_PRESENT, NULL)); /* the process asks which members are present */
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
-    leads_for(v, 1, term(1, 1), 0); /* the leader hears it: now it sees a majority */
+    leads_for(v, 1, term(1, 1), 0); /* the leader hears the process, which now sees a majority */
     v->now += 49;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
@@ -375,7 +376,8 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
-    lower.a.node.mandate.presence.penalties = 1; /* so it does not outrank its leader */
+    /* with this penalty the process does not outrank its leader */
+    lower.a.node.mandate.presence.penalties = 1;
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
     lower.now += 50;
@@ -385,7 +387,7 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
 
 /* ---- presence ---- */
 
-static void a_member_that_misses_its_leader_looks_around_for_t_before_it_begins(void **state)
+static void a_member_that_misses_its_leader_waits_for_t_before_it_begins_an_election(void **state)
 {
     struct voter *v = watchful(3, 2);
     (void)state;
@@ -394,7 +396,8 @@ static void a_member_that_misses_its_leader_looks_around_for_t_before_it_begins(
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(0) | SET(1)));
     assert_int_equal(v->a.node.state, ELECT_NORMAL);
     says_present(v, 1, SET(2));
-    assert_rule(&v->a, SAYS_PRESENT); /* so that the other sees it, too */
+    /* the answer shows the other process that this one is present */
+    assert_rule(&v->a, SAYS_PRESENT);
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.nominated, false);
     v->now += T;
@@ -407,12 +410,12 @@ static void a_majority_must_hear_the_member_and_be_heard(void **state)
     struct voter *v = watchful(3, 2);
     (void)state;
     happens(v, ELECT_SUSPECT);
-    says_present(v, 1, 0); /* 1 does not hear this process */
+    says_present(v, 1, 0); /* process 1 does not hear this process */
     says_present(v, 0, SET(1));
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    says_present(v, 1, SET(2)); /* now it does, and the election begins */
+    says_present(v, 1, SET(2)); /* now process 1 hears this process, and the election begins */
     assert_true(sends(v, ELECT_PREVOTE, NULL));
 }
 
@@ -443,12 +446,12 @@ static void a_follower_names_its_leader_instead_of_electing(void **state)
     assert_int_equal(m.valid_for, suspicion(v) - 10);
     says_present(v, 0, 0);
     assert_true(sends(v, ELECT_FOLLOWING, NULL));
-    v->now += LEASE; /* its leader may have changed by now */
+    v->now += LEASE; /* after a lease the leader may have changed */
     says_present(v, 0, 0);
     assert_false(sends(v, ELECT_FOLLOWING, NULL));
 }
 
-static void a_member_that_is_told_of_a_leader_waits_and_asks_again(void **state)
+static void a_member_that_hears_of_a_leader_waits_and_asks_again(void **state)
 {
     struct voter *v = watchful(3, 0);
     struct elect_message told = {
@@ -462,7 +465,8 @@ static void a_member_that_is_told_of_a_leader_waits_and_asks_again(void **state)
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     assert_int_equal(v->a.out.sends, 0);
     says_present(v, 1, 0);
-    assert_false(sends(v, ELECT_FOLLOWING, NULL)); /* it knows its leader only by hearsay */
+    /* the process knows its leader only by hearsay */
+    assert_false(sends(v, ELECT_FOLLOWING, NULL));
     v->now += 31;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(1) | SET(2)));
@@ -477,7 +481,7 @@ static void a_member_that_is_told_of_a_leader_waits_and_asks_again(void **state)
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
     releases(&over, 2, term(1, 2));
-    hears(&over, 1, told); /* the term is over */
+    hears(&over, 1, told); /* the term in this hearsay has been released */
     assert_rule(&over.a, SEES);
 }
 
@@ -488,20 +492,21 @@ static void the_fewest_penalties_come_first(void **state)
         .type = ELECT_PRESENT, .heard = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
-    assert_int_equal(v->a.node.mandate.presence.penalties, 1); /* it has just started */
+    /* the start of the process added this penalty */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 1);
     happens(v, ELECT_SUSPECT);
     struct voter equal = *v, idle = *v;
     hears(v, 0, m);
     v->now += T;
     happens(v, ELECT_ALARM);
-    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* 0 is fitter, and wants an election */
+    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* process 0 is fitter and wants an election */
     m.penalty = 1;
     hears(&equal, 0, m);
     equal.now += T;
     happens(&equal, ELECT_ALARM);
     assert_true(sends(&equal, ELECT_PREVOTE, NULL));
     m.penalty = m.able = 0;
-    hears(&idle, 0, m); /* 0 is fitter, and does not want one */
+    hears(&idle, 0, m); /* process 0 is fitter, but does not want an election */
     idle.now += T;
     happens(&idle, ELECT_ALARM);
     assert_true(sends(&idle, ELECT_PREVOTE, NULL));
@@ -522,14 +527,14 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_ELECTION, NULL));
-    hears(v, 0, m); /* 0 is fitter and wants an election, but is too late */
+    hears(v, 0, m); /* process 0 is fitter and wants an election, but is too late */
     struct voter later = *v;
     struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
     struct elect_input back = elect_received(1, &own, v->now);
     back.message.origin = 2;
     elect_step(&v->a.config, &v->a.node, &back, &v->a.out);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    back.message.round = 2; /* but it does not join the next round */
+    back.message.round = 2; /* this round is over, and the process does not join the next one */
     back.message.origin = 1;
     elect_step(&later.a.config, &later.a.node, &back, &later.a.out);
     assert_rule(&later.a, STANDS_BACK);
@@ -553,7 +558,7 @@ static void penalties_are_halved(void **state)
     assert_int_equal(v->a.node.mandate.time[ELECT_DECAY], ELECT_UNSET);
 }
 
-static void a_pause_is_learned_persisted_and_holds_elections_back(void **state)
+static void a_pause_spreads_is_persisted_and_prevents_elections(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {
@@ -574,14 +579,14 @@ static void a_pause_is_learned_persisted_and_holds_elections_back(void **state)
     happens(v, ELECT_RESUME);
     assert_int_equal(v->a.node.saved.pause, 4);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    m.pause = 1u << 30; /* too far ahead: it has seen a term, so it is not new */
+    m.pause = 1u << 30; /* this counter is too far ahead for a process that has seen a term */
     v->a.node.mandate.seen = term(1, 1);
     v->a.node.saved.pause = 0;
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
 }
 
-static void another_configuration_is_seen(void **state)
+static void a_different_configuration_is_detected(void **state)
 {
     struct voter *v = watchful(3, 2);
     struct elect_message m = {.type = ELECT_PRESENT, .heard = SET(2), .incarnation = 1};
@@ -642,15 +647,15 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     const elect_set all = SET(5) - 1;
     (void)state;
     is_told(v, all & ~SET(0), all & ~SET(0));
-    assert_rule(&v->a, CHANGE_TOO_SOON); /* it has just taken office */
+    assert_rule(&v->a, CHANGE_TOO_SOON); /* the leader has just taken office */
     v->now += 2;
     v->a.node.mandate.time[ELECT_NEXT_CHANGE] = v->now;
     is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, all & ~SET(4), all & ~SET(4)); /* it cannot remove itself */
+    is_told(v, all & ~SET(4), all & ~SET(4)); /* a leader cannot remove itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     struct voter resigned = *v, other = *v, succeeds = *v;
-    succeeds.a.node.mandate.leader.term += 1 << 16; /* it asks for a larger term */
+    succeeds.a.node.mandate.leader.term += 1 << 16; /* the leader asks for a larger term */
     is_told(&succeeds, all & ~SET(0), all & ~SET(0));
     assert_rule(&succeeds.a, CHANGE_TOO_SOON);
     is_told(v, all & ~SET(0), all & ~SET(0));
@@ -662,7 +667,7 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     struct voter old = *v, again = *v;
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
-    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed */
+    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed yet */
     old.a.node.mandate.leader.rounds--;     /* a round that did not carry the change */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
@@ -731,7 +736,7 @@ static void the_same_version_need_not_be_the_same_membership(void **state)
     assert_refused(v, CONFIG);
 }
 
-static void a_lost_member_learns_from_others_alone(void **state)
+static void a_member_without_state_learns_only_from_others(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = {.type = ELECT_REMEMBERS, .round = 9, .incarnation = 7};
@@ -745,23 +750,24 @@ static void a_lost_member_learns_from_others_alone(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
-    hears(v, 1, m); /* an earlier life asked */
+    hears(v, 1, m); /* this answers a question of an earlier life */
     assert_rule(&v->a, NOTHING);
     m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
     struct voter longer = *v, often = *v;
     m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS -
-                    1; /* it has lost its state before, in the second-to-last era */
+                    1; /* the member lost its state before; this is the second-to-last era */
     hears(&often, 2, m);
     assert_rule(&often.a, WAITS_IT_OUT);
-    m.incarnation++; /* no era is left after this one */
+    m.incarnation++; /* after this era none is left */
     hears(&often, 2, m);
     assert_rule(&often.a, MALFORMED);
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    v->now += 2 * LEASE - 1; /* until every grant that it may have given is over */
+    /* just before the end of every grant that this member may have given */
+    v->now += 2 * LEASE - 1;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
@@ -772,7 +778,7 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
     m.incarnation =
-        ELECT_STARTS + 3; /* another process knows a later incarnation, so it asks again */
+        ELECT_STARTS + 3; /* another process knows a later incarnation, so the member asks again */
     hears(v, 1, m);
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));
@@ -796,9 +802,9 @@ static void a_lost_member_learns_from_others_alone(void **state)
     assert_true(sends(&longer, ELECT_FORGOT, NULL));
 }
 
-/* The voters 0, 1 and 2 become 1 and 2. One answer is enough for an electorate of two, but not of
- * three. */
-static void a_lost_member_learns_from_both_electorates(void **state)
+/* The voters 0, 1 and 2 become 1 and 2. One answer is enough from an electorate of two, but not
+ * from one of three. */
+static void a_member_without_state_learns_from_both_electorates(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = {.type = ELECT_REMEMBERS, .round = 10, .incarnation = 7};
@@ -815,7 +821,7 @@ static void a_lost_member_learns_from_both_electorates(void **state)
     assert_rule(&v->a, WAITS_IT_OUT);
 }
 
-static void a_member_persists_the_new_incarnation_of_the_one_that_asks(void **state)
+static void a_member_persists_the_new_incarnation_of_a_readmitted_one(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = {.type = ELECT_FORGOT, .round = 10}, answers = {0};
@@ -825,7 +831,7 @@ static void a_member_persists_the_new_incarnation_of_the_one_that_asks(void **st
     hears(v, 1, m);
     assert_false(v->a.out.persist);
     struct voter told = *v;
-    m.pause = 3; /* the rest of the message counts, too */
+    m.pause = 3; /* the process also adopts the pause in this message */
     hears(&told, 1, m);
     assert_true(told.a.out.persist);
     m.pause = 0;
@@ -833,7 +839,7 @@ static void a_member_persists_the_new_incarnation_of_the_one_that_asks(void **st
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
     assert_int_equal(answers.round, 10);
-    m.incarnation = ELECT_STARTS; /* its next incarnation */
+    m.incarnation = ELECT_STARTS; /* the next incarnation of the process that asks */
     hears(v, 1, m);
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
@@ -852,31 +858,31 @@ int test_handover(void)
         TEST(a_leader_grants_no_other_candidate_anything),
         TEST(a_successor_asks_for_a_mandate_immediately),
         TEST(a_successor_that_never_granted_the_term_sends_a_prevote),
-        TEST(a_late_hand_is_ignored),
+        TEST(a_late_hand_over_is_ignored),
         TEST(a_successor_that_works_waits_until_its_work_has_stopped),
         TEST(a_member_that_works_takes_no_part),
         TEST(after_a_testament_the_heir_asks_and_the_others_wait),
         TEST(after_a_release_only_the_named_heir_asks),
         TEST(a_leader_gives_its_place_to_the_fittest_claimant),
         TEST(a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough),
-        TEST(a_member_that_misses_its_leader_looks_around_for_t_before_it_begins),
+        TEST(a_member_that_misses_its_leader_waits_for_t_before_it_begins_an_election),
         TEST(a_majority_must_hear_the_member_and_be_heard),
         TEST(members_that_were_heard_long_ago_do_not_count),
         TEST(a_follower_names_its_leader_instead_of_electing),
-        TEST(a_member_that_is_told_of_a_leader_waits_and_asks_again),
+        TEST(a_member_that_hears_of_a_leader_waits_and_asks_again),
         TEST(the_fewest_penalties_come_first),
         TEST(a_member_that_joined_a_round_of_a_ring_stays),
         TEST(penalties_are_halved),
-        TEST(a_pause_is_learned_persisted_and_holds_elections_back),
-        TEST(another_configuration_is_seen),
+        TEST(a_pause_spreads_is_persisted_and_prevents_elections),
+        TEST(a_different_configuration_is_detected),
         TEST(a_failed_candidacy_is_a_penalty_unless_a_lease_prevented_it),
         TEST(a_leader_ignores_a_report_that_the_leader_has_failed),
         TEST(a_leader_changes_one_voter_at_a_time),
         TEST(an_impossible_membership_is_malformed),
         TEST(the_same_version_need_not_be_the_same_membership),
-        TEST(a_lost_member_learns_from_others_alone),
-        TEST(a_lost_member_learns_from_both_electorates),
-        TEST(a_member_persists_the_new_incarnation_of_the_one_that_asks),
+        TEST(a_member_without_state_learns_only_from_others),
+        TEST(a_member_without_state_learns_from_both_electorates),
+        TEST(a_member_persists_the_new_incarnation_of_a_readmitted_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Tests the log and the history while local users cause very many entries, and the limits on how
- * often these users may act. */
+/* Tests the log and the history while local users cause many entries, and the limits on how often
+ * these users may act. */
 #include "../support.h"
 
 #include "../../src/daemon/journal.h"
@@ -90,7 +90,7 @@ static void repetitions_are_summed_up(void **state)
     for (unsigned i = 0; i < FLOOD; i++)
         turn("main", i);
     assert_int_equal(2 * JOURNAL_SHOWN, shown);
-    journal_sum_up(&j, false); /* the window is not over */
+    journal_sum_up(&j, false); /* the time for which repetitions are counted is not over */
     assert_int_equal(0, summed);
     journal_sum_up(&j, true);
     journal_sum_up(&j, true);
@@ -115,7 +115,7 @@ static void a_sum_reports_the_number(void **state)
     json_decref(o);
 }
 
-/* An entry of another group, with another text or of another event is not a repetition. */
+/* An entry that differs in its group, its text or its event is not a repetition. */
 static void only_the_same_is_a_repetition(void **state)
 {
     char text[JOURNAL_TEXT], group[8];
@@ -160,7 +160,7 @@ static void a_full_ring_sums_up(void **state)
 
 /* ---- how often ---- */
 
-static void a_burst_then_one_after_another(void **state)
+static void a_burst_is_followed_by_single_turns(void **state)
 {
     struct pace p = {0};
     elect_time now = 1000 * (elect_time)SECOND;
@@ -176,7 +176,8 @@ static void a_burst_then_one_after_another(void **state)
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
-    now += (elect_time)PACE_BURST * PACE_PERIOD; /* the user has rested */
+    /* the user has not worked for as long as a whole burst takes */
+    now += (elect_time)PACE_BURST * PACE_PERIOD;
     for (unsigned i = 0; i < PACE_BURST; i++) {
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
@@ -212,8 +213,8 @@ static void a_resignation_costs_twice_as_much_each_time(void **state)
     assert_int_equal(PACE_RESIGN, pace_resign(&p, 7, now));
 }
 
-/* Other users that come and go do not shorten the wait of a user that has used up its burst. */
-static void many_users(void **state)
+/* A user that has used up its burst waits just as long when many other users act. */
+static void other_users_do_not_shorten_a_wait(void **state)
 {
     struct pace p = {0};
     elect_time now = 1000 * (elect_time)SECOND;
@@ -223,12 +224,12 @@ static void many_users(void **state)
     for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
         pace_take(&p, user, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-    for (unsigned i = 0; i < PACE_BURST; i++) /* root: an empty entry also has user number 0 */
+    for (unsigned i = 0; i < PACE_BURST; i++) /* root has user id 0, as an empty entry does */
         pace_take(&p, 0, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, 1, now));
     for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)
         pace_take(&p, user, 2 * PACE_BURST, now);
-    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* an unknown user has no debt */
+    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* a new user need not wait */
 }
 
 int main(void)
@@ -241,10 +242,10 @@ int main(void)
         cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
         cmocka_unit_test_setup(each_user_is_shown, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),
-        cmocka_unit_test(a_burst_then_one_after_another),
+        cmocka_unit_test(a_burst_is_followed_by_single_turns),
         cmocka_unit_test(a_resignation_costs_twice_as_much_each_time),
         cmocka_unit_test(bursts_of_several_groups),
-        cmocka_unit_test(many_users),
+        cmocka_unit_test(other_users_do_not_shorten_a_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Tests the destination and the form of a log line: a stream, systemd's journal, a reader that is
- * too slow. Also tests the output of hooks. */
+/* Tests the form of log lines on a stream and in systemd's journal, readers that are too slow, and
+ * the output of hooks. */
 #include "../support.h"
 
 #include "../../src/daemon/hook_output.h"
@@ -20,7 +20,7 @@ static struct journal j;
 static int before, stream = -1; /* the original standard error; the reading end of its pipe */
 static char folder[] = "/tmp/elect-log-XXXXXX", place[64], got[ROOM];
 
-/* Makes standard error a pipe, which JOURNAL_STREAM names if `named`. */
+/* Makes standard error a pipe. If `named`, JOURNAL_STREAM contains the numbers of that pipe. */
 static void begin(bool json, bool named, enum level level)
 {
     int pair[2];
@@ -145,7 +145,7 @@ static void no_journal_socket(void **state)
     end();
 }
 
-/* A program whose standard error is not the journal may have inherited the variable. */
+/* A program may inherit JOURNAL_STREAM although its standard error is not the journal. */
 static void another_stream_than_the_journal(void **state)
 {
     int fd = be_journal();
@@ -160,7 +160,7 @@ static void another_stream_than_the_journal(void **state)
     close(fd);
 }
 
-/* A journal that does not read loses lines. The daemon does not wait for it, and logs the number of
+/* If the journal does not read, the daemon drops lines instead of waiting, and logs the number of
  * lost lines later. */
 static void busy_journal(void **state)
 {
@@ -207,7 +207,7 @@ static void slow_reader(void **state)
     end();
 }
 
-/* The level decides which entries are printed; all are kept. */
+/* The level determines which entries are printed. The history keeps all entries. */
 static void levels(void **state)
 {
     struct journal_cursor c = {0};
@@ -219,7 +219,7 @@ static void levels(void **state)
     journal_write(
         &j, &(struct journal_entry){.event = JOURNAL_ADMIN, .level = LEVEL_ERROR, .text = "worse"});
     holds(printed(), "level=error text=worse event=admin");
-    j.own.level = LEVEL_NOTICE; /* as a reload does */
+    j.own.level = LEVEL_NOTICE; /* a reload changes the level like this */
     journal_write(&j, &(struct journal_entry){.event = JOURNAL_ADMIN, .text = "notice"});
     holds(printed(), "level=notice text=notice event=admin");
     while (journal_next(&j, &c) != NULL)

@@ -1,4 +1,4 @@
-/* The clock and the sockets of a member in a libuv loop. */
+/* Tests the clock and the sockets of a member in a libuv loop. */
 #include "../support.h"
 
 #include "../../src/runtime/alarm.h"
@@ -24,7 +24,7 @@ static struct {
     unsigned rings;
     elect_time again; /* ELECT_UNSET: ring() does not set the clock again */
     uv_poll_t poll;
-    int ends[2]; /* of a pipe */
+    int ends[2]; /* both ends of a pipe */
 } c;
 
 static void ring(void *context)
@@ -86,7 +86,8 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
-    assert_false(is_readable(c.clock.fd, 0)); /* otherwise the loop would never sleep */
+    /* a readable descriptor would keep the loop from sleeping */
+    assert_false(is_readable(c.clock.fd, 0));
     c.again = elect_uv_now() + LONG;
     alarm_set(&c.clock, elect_uv_now() + 1000);
     assert_true(is_readable(c.clock.fd, -1));
@@ -97,7 +98,7 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     c.again = ELECT_UNSET;
     alarm_set(&c.clock, 1);
     assert_true(is_readable(c.clock.fd, -1));
-    alarm_set(&c.clock, ELECT_UNSET); /* disarmed before the loop polls */
+    alarm_set(&c.clock, ELECT_UNSET); /* the timer is disarmed before the loop polls */
     turn(10);
     assert_int_equal(c.rings, 2);
 }
@@ -110,13 +111,15 @@ static void sets_the_clock(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
 }
 
-/* libuv gets both events from one epoll_wait(), so the second event is out of date. */
-static void a_clock_that_was_set_again_meanwhile_does_not_ring(void **state)
+/* libuv gets two events from one epoll_wait(). When it handles the second event, that event is out
+ * of date. */
+static void a_clock_that_is_set_to_a_later_time_does_not_ring_early(void **state)
 {
     (void)state;
     uv_poll_start(&c.poll, UV_READABLE, sets_the_clock);
     turn(1);
-    assert_int_equal(write(c.ends[1], "", 1), 1); /* ready first, so libuv reports it first */
+    /* this descriptor is ready first, so libuv reports it first */
+    assert_int_equal(write(c.ends[1], "", 1), 1);
     alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
@@ -156,7 +159,8 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     n = (struct net){.fd = {socket_at(&own[0]), socket_at(&own[1])}, .links = 2};
     for (unsigned i = 0; i < 4; i++) {
         bytes[0] = (uint8_t)i;
-        net_send(&n, i % 2, i == 1 ? &bad : &here, bytes, sizeof bytes); /* bad: to port 0 */
+        /* port 0 makes this packet invalid */
+        net_send(&n, i % 2, i == 1 ? &bad : &here, bytes, sizeof bytes);
     }
     assert_int_equal(received(in, first), 0);
     net_flush(&n);
@@ -191,7 +195,7 @@ static struct {
     struct elect_peer peer[2];
     struct elect_group group;
     struct elect_member *member;
-    struct sessions s; /* of the peer */
+    struct sessions s; /* the process that acts as the dynamic peer */
     int home, away;    /* the peer's socket, and the attacker's */
     union elect_address at_home, at_away;
 } d;
@@ -281,7 +285,7 @@ static void send_from(int fd, const uint8_t *bytes, size_t length)
     assert_int_equal(sendto(fd, bytes, length, 0, &to->any, sizeof to->four), length);
 }
 
-/* Waits by the clock of the member, whose timer wakes the loop. */
+/* Waits for a time by the member's clock; a timer of the member wakes the loop. */
 static void wait(elect_time time)
 {
     for (elect_time end = elect_uv_now() + time; elect_uv_now() < end;)
@@ -342,11 +346,11 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     (void)state;
     meet();
-    assert_true(is_at(&d.at_home)); /* its address was unknown */
+    assert_true(is_at(&d.at_home)); /* the first packet of the peer has shown its address */
     for (unsigned i = 0; i < 3; i++) {
         say_from(d.away, d.home); /* the attacker's packet always comes first */
         assert_true(is_at(&d.at_home));
-        wait(suspicion); /* even if nothing is heard for this long */
+        wait(suspicion); /* the peer stays there after a suspicion time without packets */
     }
     elect_time heard = link_to_it().heard;
     for (unsigned i = 0; i < 2; i++) {
@@ -355,13 +359,13 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     }
     assert_true(is_at(&d.at_home)); /* losing a few packets at home does not move the peer */
     assert_true(link_to_it().heard == heard);
-    say_from(d.away, d.home); /* the candidate is forgotten when the peer is heard at home */
+    say_from(d.away, d.home); /* a packet from home makes the member forget the candidate address */
     assert_true(link_to_it().heard > heard);
     for (unsigned i = 0; i < 10; i++)
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
-    assert_true(is_at(&d.at_away)); /* for a long time, it was heard only at its new address */
+    assert_true(is_at(&d.at_away)); /* the peer was heard only at its new address for a long time */
     heard = link_to_it().heard;
     wait(1);
     say_from(d.away, -1);
@@ -376,10 +380,11 @@ static unsigned reached(void)
 {
     uint8_t first[2 * NET_QUEUE];
     while (received(d.home, first) + received(d.away, first) > 0)
-        continue; /* discard what was sent before */
+        continue; /* discards earlier packets */
     elect_member_note(d.member, IT, KEY, 1);
     size_t home = received(d.home, first), away = received(d.away, first);
-    assert_true(home <= 1 && away <= 1); /* a candidate gets no more packets than the peer */
+    /* a candidate address gets no more packets than the known one */
+    assert_true(home <= 1 && away <= 1);
     return (home > 0 ? HOME : 0) | (away > 0 ? AWAY : 0);
 }
 
@@ -415,7 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_clock_rings_once_for_each_time_that_it_is_set, open_clock,
                                         close_clock),
-        cmocka_unit_test_setup_teardown(a_clock_that_was_set_again_meanwhile_does_not_ring,
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_to_a_later_time_does_not_ring_early,
                                         open_clock, close_clock),
         cmocka_unit_test(packets_wait_for_a_flush_and_a_bad_one_stops_no_other),
         cmocka_unit_test_setup_teardown(

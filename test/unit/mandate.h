@@ -1,4 +1,4 @@
-/* Helpers for the unit tests of the mandate, which step one process by hand. */
+/* Helpers for the unit tests of the mandate. Each test steps one process by hand. */
 #ifndef ELECT_TEST_MANDATE_H
 #define ELECT_TEST_MANDATE_H
 
@@ -87,7 +87,7 @@ static inline const struct elect_message *answer(const struct voter *v)
     return &v->a.out.send[0].message;
 }
 
-/* Returns a process that looks for a leader before it holds an election. */
+/* Returns a process that asks which members are present before it begins an election. */
 static inline struct voter *watchful(unsigned n, uint8_t me)
 {
     struct voter *v = begin(n, me);

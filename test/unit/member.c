@@ -28,38 +28,38 @@ static struct {
     struct elect_group group[GROUPS];
     struct elect_member *member[MEMBERS];
     struct elect_news news[MEMBERS][GROUPS];
-    elect_term highest[GROUPS]; /* the highest token that was announced */
+    elect_term highest[GROUPS]; /* the largest token of any leader so far */
     const char *failed[MEMBERS];
     unsigned groups;
     bool readmitted, forbidden;
-    elect_term stolen; /* a testament of group 0 that was sent while its author lived, or 0 */
+    elect_term stolen; /* the term whose testament was sent while its leader ran, or 0 */
     uint32_t remembered;
     elect_time began, told;
     unsigned renewals; /* rounds that renew an office */
     struct elect_testament testament[MEMBERS][2];
-    elect_term watched; /* counts received RELEASEs of this term */
+    elect_term watched; /* the term whose RELEASEs are counted in `releases` */
     unsigned releases;
     struct {
-        elect_term token; /* after the last step */
+        elect_term token; /* the token after the last step */
         elect_time until; /* the end of that office */
-        unsigned turns;   /* of the loop, since the last renewal */
-        elect_term ended; /* the previous office */
-        unsigned why;     /* the rule of the step that ended it */
-        bool stood_still; /* set if it was not renewed because this process hardly ran */
-    } office[MEMBERS];    /* of group 0 */
+        unsigned turns;   /* turns of the loop since the last renewal */
+        elect_term ended; /* the term of the previous office */
+        unsigned why;     /* the rule of the step that ended the previous office */
+        bool stood_still; /* true if the office was not renewed because this process hardly ran */
+    } office[MEMBERS];    /* the offices in group 0 */
     struct {
         unsigned count;
         uint16_t from;
         size_t length;
         uint8_t last;
-        bool was[16]; /* whether this was the last byte of a note */
+        bool was[16]; /* for each byte: true if a note ended with it */
     } note[MEMBERS];
 } c;
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
 
-/* Returns how many members claim to lead. More than one may claim this only after a theft: a member
- * whose testament was stolen leads in that term until it learns of its successor. */
+/* Returns the number of members that claim to lead. It is more than one only after a testament was
+ * stolen: the author of that testament leads until it hears from its successor. */
 static unsigned leaders(unsigned group)
 {
     unsigned count = 0, deposed = 0;
@@ -86,7 +86,7 @@ static void announced(void *context, const struct elect_news *news)
         c.highest[news->group] = news->term;
     }
     leaders(news->group);
-    if (news->works) { /* no work runs under it */
+    if (news->works) { /* the test runs no work, so it reports at once that work has stopped */
         struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
         elect_member_tell(c.member[i], news->group, &in);
     }
@@ -106,7 +106,8 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Waits until done() is true. Nothing happens between the last call of done() and the return. */
+/* Waits until done() is true. The loop does not run between the last call of done() and the return.
+ * */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;
@@ -128,8 +129,8 @@ static void readmitted(void *context)
     c.readmitted = true;
 }
 
-/* In a process that runs normally, the loop makes several thousand turns during a lease, and a
- * renewal needs about five. */
+/* The loop makes several thousand turns during a lease if this process runs normally. A renewal
+ * needs about five turns. */
 static void note_office(unsigned i, const struct elect_output *out)
 {
     const struct elect_node *node = c.member[i] != NULL ? elect_member_node(c.member[i], 0) : NULL;
@@ -245,9 +246,9 @@ static unsigned leader(void)
     return MEMBERS;
 }
 
-/* Returns true if the office of `term` goes on, or ended for a reason that a busy machine may
- * cause. A process that stands still for a lease loses its offices. A leader that meets a voter
- * with a larger promise succeeds itself in a later term. */
+/* Returns true if the office of `term` continues, or ended for a reason that a busy machine may
+ * cause. A process that stalls for a lease loses its offices. A leader succeeds itself in a later
+ * term if a voter has promised a larger one. */
 static bool was_left_alone(elect_term term)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -273,8 +274,8 @@ static bool is_six_here(void)
     return is_here;
 }
 
-/* The first network is 127.0.0.1; the second is ::1, if the machine has it. All members must know
- * all addresses before the first one starts. */
+/* The first network is 127.0.0.1. The second is ::1, if the machine has IPv6. All members must know
+ * all addresses before the first member starts. */
 static void choose_ports(void)
 {
     bool six = is_six_here();
@@ -367,7 +368,7 @@ static void three_members_elect_lose_and_replace_a_leader(void **state)
     assert_int_not_equal(leader(), second);
     printf("handed over after %.1f ms", (double)wait_for(one_member_leads) / 1000);
     printf(", known to all %.1f ms later\n", (double)wait_for(all_agree) / 1000);
-    assert_true(c.highest[0] > token); /* if its heir was slow, the same member may win again */
+    assert_true(c.highest[0] > token); /* the same member may win again if its heir was slow */
 }
 
 static void one_of_three_alone_does_not_lead(void **state)
@@ -465,7 +466,7 @@ static uint64_t packets(void)
 
 /* The offices began at different times. A single renewal needs eight packets: to two members and
  * back, on two networks. On a slow machine, packets carry more renewals, not fewer. */
-static void renewals_of_all_groups_go_together(void **state)
+static void renewals_of_all_groups_share_packets(void **state)
 {
     (void)state;
     grant_for(LEASE, 60000);
@@ -480,7 +481,7 @@ static void renewals_of_all_groups_go_together(void **state)
                 elect_member_tell(c.member[i], g, &in);
         wait_for(all_agree);
     }
-    wait_for_rounds(5); /* until the renewals are aligned */
+    wait_for_rounds(5); /* waits until the renewals are aligned */
     uint64_t before = packets();
     c.renewals = 0;
     wait_for_rounds(20);
@@ -521,7 +522,8 @@ static void a_member_without_its_state_is_readmitted(void **state)
     unlink(c.path[0]);
     start_with(0, &options);
     printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);
-    assert_int_equal(c.remembered, ELECT_STARTS); /* they stored its next incarnation */
+    /* the other members have stored its next incarnation */
+    assert_int_equal(c.remembered, ELECT_STARTS);
     stop(0);
     start(0);
     wait_for(all_agree);
@@ -541,7 +543,7 @@ static struct {
     size_t length;
 } asked;
 
-/* If a slow machine loses a session, a note may get lost; the test then sends it again. */
+/* The test sends a note again, because a note may get lost when a slow machine loses a session. */
 static bool is_answered(void)
 {
     if (c.note[0].was[asked.last])
@@ -573,7 +575,7 @@ static void notes_go_from_host_to_host(void **state)
     elect_member_note(c.member[0], c.peer[0].id, (const uint8_t *)"", 1);
     elect_member_note(c.member[0], 999, (const uint8_t *)"", 1);
     tell_the_third(9, ELECT_UV_NOTE + 1);
-    ask_the_third(10, 2); /* every earlier note has arrived by now, or never will */
+    ask_the_third(10, 2); /* every earlier note has either arrived or is lost */
     assert_int_equal(c.note[2].last, 10);
     assert_true(c.note[2].was[7] && c.note[2].was[8]);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -651,8 +653,8 @@ static void a_key_is_replaced_without_a_stop(void **state)
     assert_true(was_left_alone(token)); /* the same office as before */
 }
 
-/* The address of this member is the one from which its packets come. */
-static void a_member_may_be_anywhere(void **state)
+/* The other members learn the address of a dynamic member from its packets. */
+static void a_member_may_have_a_dynamic_address(void **state)
 {
     (void)state;
     grant_for(SECOND, RENEWAL);
@@ -664,7 +666,7 @@ static void a_member_may_be_anywhere(void **state)
         start(i);
     wait_for(all_agree);
     stop(2);
-    start(2); /* at another port */
+    start(2); /* the member starts again at another port */
     wait_for(all_agree);
 }
 
@@ -687,7 +689,7 @@ static bool second_link_is_back(void)
     return back;
 }
 
-/* The redundant network of the lecture. */
+/* The lecture notes describe a redundant network: the members have two, and one may fail. */
 static void one_network_is_enough(void **state)
 {
     union elect_address nowhere = {.any = {.sa_family = AF_UNSPEC}};
@@ -751,7 +753,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    c.groups = 1; /* with a second group, its lease would have to pass */
+    c.groups = 1; /* with a second group, the test would have to wait for its lease */
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
     wait_for(all_agree);
@@ -773,7 +775,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     c.releases = 0;
     for (unsigned times = 0; times < 20; times++)
         send_testament(sockets[the_one], &t);
-    wait_for_rounds(3); /* their packets come after the testament */
+    wait_for_rounds(3); /* packets of these rounds arrive after the testaments */
     assert_int_equal(c.releases, 0);
     wait_for(all_agree);
     assert_true(was_left_alone(token));
@@ -786,9 +788,9 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
  * leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* Usually the heir is the successor. But if the whole process stood still, no member has heard
- * another member lately. Then there is no heir, the members hold an election, and the author of the
- * testament may win it. */
+/* Usually the heir is the successor. But if this process stalled, no member has heard another one
+ * lately, so there is no heir. The members then hold an election, which the author of the testament
+ * may win. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
     int sockets[2];
@@ -797,7 +799,7 @@ static void a_stolen_testament_deposes_its_author(void **state)
     for (unsigned i = 0; i < MEMBERS - 1; i++)
         start(i);
     wait_for(all_agree);
-    while ((the_one = leader()) != MEMBERS - 1) { /* another member may have been faster */
+    while ((the_one = leader()) != MEMBERS - 1) { /* another member may have taken office first */
         struct elect_input in =
             elect_resigns(elect_rank(&c.group[0].config, c.peer[MEMBERS - 1].id), elect_uv_now());
         elect_member_tell(c.member[the_one], 0, &in);
@@ -856,14 +858,14 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(one_of_three_alone_does_not_lead, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_that_cannot_start_reports_why, set_up, clean_up),
         cmocka_unit_test_setup_teardown(sixty_four_groups_share_datagrams, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(renewals_of_all_groups_go_together, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(renewals_of_all_groups_share_packets, set_up, clean_up),
         cmocka_unit_test_setup_teardown(groups_with_the_same_mark_are_refused, set_up, clean_up),
         cmocka_unit_test_setup_teardown(a_member_without_its_state_is_readmitted, set_up, clean_up),
         cmocka_unit_test_setup_teardown(notes_go_from_host_to_host, set_up, clean_up),
         cmocka_unit_test_setup_teardown(notes_of_a_member_without_its_state_are_ignored, set_up,
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_key_is_replaced_without_a_stop, set_up, clean_up),
-        cmocka_unit_test_setup_teardown(a_member_may_be_anywhere, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(a_member_may_have_a_dynamic_address, set_up, clean_up),
         cmocka_unit_test_setup_teardown(one_network_is_enough, set_up, clean_up),
         cmocka_unit_test_setup_teardown(the_testament_of_a_dead_leader_saves_a_lease, set_up,
                                         clean_up),

@@ -90,7 +90,8 @@ static void probabilities_are_exact(void **state)
     assert_false(parse_probability("-0.1", &parts));
     assert_false(parse_probability("a", &parts));
     assert_false(parse_probability("0.1x", &parts));
-    assert_false(parse_probability("0.1234567891", &parts)); /* at most nine digits are kept */
+    /* a probability has at most nine digits */
+    assert_false(parse_probability("0.1234567891", &parts));
 }
 
 static void the_nearest_word_is_found(void **state)
@@ -374,7 +375,7 @@ static void written_settings_are_read_back(void **state)
     }
 }
 
-/* "processes 40000" would be read as a count of processes. */
+/* The text "processes 40000" would mean 40000 processes. */
 static void a_single_process_is_written_as_a_range(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
@@ -398,7 +399,7 @@ static void written_faults_are_read_back(void **state)
     for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
         enum setup_form form = setup_fault_form((enum fault_kind)kind);
         struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
-        if (kind == FAULT_CALM) /* only a setting in a scenario file */
+        if (kind == FAULT_CALM) /* a calm is only a setting in a scenario file */
             continue;
         if (form == SETUP_PARTS)
             f = (struct fault){.kind = (uint8_t)kind, .time = 70, .parts = 2, .part = {1, 0xe}};
@@ -410,7 +411,7 @@ static void written_faults_are_read_back(void **state)
         scenario_write_number(&w, SETTING_LEASE, 1000);
         scenario_write_fault(&w, &f);
         bool by_hand = form == SETUP_COUNTER || form == SETUP_TIME;
-        if (!by_hand) /* these steps have no time */
+        if (!by_hand) /* steps by hand have no time */
             scenario_write_fault_at(&w, &f);
         const struct scenario *s = read_back(&t, by_hand ? 1 : 2);
         for (unsigned i = 0; i < s->steps; i++) {
@@ -480,12 +481,12 @@ static void the_violated_property_is_named(void **state)
     assert_true(property_broken_at_rest(&p.world, &v));
     assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
-    p.world.disturbed = true; /* so that nothing is promised */
+    p.world.disturbed = true; /* no property is promised in a disturbed world */
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* A seed must not depend on the seeds that were played before it, or --replay would play another
- * storm. */
+/* The storm of a seed must not depend on seeds that were played before, because --replay plays one
+ * seed alone. */
 static void a_seed_determines_the_storms(void **state)
 {
     static struct play play;

@@ -1,5 +1,5 @@
-/* Tests candidates and leaders: what they ask for, how long they lead, and when they must stop.
- * Each test corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
+/* Tests the requests of candidates, how long a leader leads, and when it must stop. Each test
+ * corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
 #include "mandate.h"
 
 static void a_majority_counts_voters_not_grants(void **state)
@@ -10,7 +10,7 @@ static void a_majority_counts_voters_not_grants(void **state)
         grants(v, 0);
     grants(v, 1);
     assert_false(elect_leads(&v->a.node, v->now));
-    grants(v, 4); /* its own voter counts only once */
+    grants(v, 4); /* the grant of the candidate's own voter completes the majority */
     assert_true(elect_leads(&v->a.node, v->now));
 }
 
@@ -63,7 +63,7 @@ static void a_renewal_counts_from_the_round_that_is_granted(void **state)
     assert_false(elect_leads(&v->a.node, 1020 + OFFICE));
 }
 
-static void grants_of_different_rounds_are_no_majority(void **state)
+static void grants_of_different_rounds_do_not_make_a_majority(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
@@ -93,19 +93,20 @@ static void answers_to_an_earlier_life_do_not_count(void **state)
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     restart(v, 2);
-    happens(v, ELECT_SUSPECT); /* it asks for the same term in the same message */
+    /* after the restart, the process sends the same message with the same term */
+    happens(v, ELECT_SUSPECT);
     hears(v, 2, reply(v, ELECT_AYE));
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     assert_int_equal(v->a.node.mandate.candidate.prevote_round, late.round);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_PREVOTING);
-    late.incarnation = 3; /* a later incarnation, which does not exist */
+    late.incarnation = 3; /* the process has never had this later incarnation */
     hears(v, 0, late);
     assert_rule(&v->a, MALFORMED);
 }
 
-static void at_its_end_an_office_is_over_whatever_the_event(void **state)
+static void an_office_ends_in_time_whatever_event_comes(void **state)
 {
     struct voter *v = leader(3);
     elect_term token = v->a.node.mandate.leader.token;
@@ -117,11 +118,12 @@ static void at_its_end_an_office_is_over_whatever_the_event(void **state)
     v->now = 1000 + OFFICE;
     hears(v, 0, late);
     assert_rule(&v->a, MANDATE_OVER);
-    hears(v, 1, late); /* before the end, this grant would have been enough */
+    hears(v, 1, late); /* this grant would have extended the office before its end */
     assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
-    assert_int_equal(v->a.out.sends, 0); /* no release before the work has stopped */
-    late = request(token);               /* a late request of its own round */
+    /* the leader releases its term only after its work has stopped */
+    assert_int_equal(v->a.out.sends, 0);
+    late = request(token); /* the leader's own request arrives late */
     late.leading = 1;
     hears(v, 2, late);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
@@ -161,11 +163,12 @@ static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
     assert_int_equal(v->a.node.mandate.leader.token,
-                     token); /* until a majority grants the new one */
+                     token); /* the token changes only when a majority grants the new term */
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
-    for (unsigned i = 0; i < v->a.out.sends; i++) /* never while it leads */
+    /* a leader never releases a term while it leads */
+    for (unsigned i = 0; i < v->a.out.sends; i++)
         assert_int_not_equal(v->a.out.send[i].message.type, ELECT_RELEASE);
     assert_true(elect_leads(&v->a.node, v->now));
 }
@@ -202,7 +205,8 @@ static void a_certificate_makes_a_prevote_unnecessary(void **state)
     m.leading = 1;
     hears(v, 1, m);
     releases(v, 1, term(1, 1));
-    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1)); /* the highest wins immediately */
+    /* the highest process wins the election immediately */
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1));
     for (unsigned i = 0; i < v->a.out.sends; i++)
         if (v->a.out.send[i].message.type == ELECT_REQUEST)
             assert_int_equal(v->a.out.send[i].message.certificate, term(1, 1));
@@ -211,7 +215,7 @@ static void a_certificate_makes_a_prevote_unnecessary(void **state)
 static void the_arithmetic_of_a_lease_is_checked(void **state)
 {
     struct voter *v = begin(3, 0);
-    struct elect_config c = v->a.config; /* with T = 2 */
+    struct elect_config c = v->a.config; /* T is 2 in this configuration */
     (void)state;
     assert_int_equal(elect_config_mandate(&c, 5, 1, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, 100, 33, DRIFT, 1), ELECT_RENEWAL_TOO_LONG);
@@ -220,22 +224,23 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
-    c.answer_bound = 41; /* more than four rounds at intervals of 10 */
+    c.answer_bound = 41; /* an answer takes longer than four rounds at intervals of 10 */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_RENEWAL_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_FINE);
-    c.processing_bound = 20; /* two more writes of 20 */
+    c.processing_bound = 20; /* the lease must leave time for two more writes of 20 */
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
     c = v->a.config;
-    c.voters = SET(0) | SET(1); /* 2 may lead, but does not vote */
+    c.voters = SET(0) | SET(1); /* process 2 may lead, but does not vote */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = 0;
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = SET(0);
-    c.voters = SET(0) | SET(3); /* there is no process 3 */
+    c.voters = SET(0) | SET(3); /* process 3 does not exist */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
 }
 
-/* Returns a leader that has learned of a larger term, and asks for one above it. */
+/* Returns a leader that succeeds itself: a voter has reported a larger term, and the leader asks
+ * for a term above that one. */
 static struct voter *succeeds_itself(void)
 {
     struct voter *v = leader(3);
@@ -266,7 +271,7 @@ static void a_succession_ends_with_its_office(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-static void while_it_succeeds_itself_the_old_term_is_not_renewed(void **state)
+static void a_leader_that_succeeds_itself_does_not_renew_its_old_term(void **state)
 {
     struct voter *v = succeeds_itself();
     struct elect_message old = reply(v, ELECT_GRANT);
@@ -294,23 +299,23 @@ static void a_failed_succession_is_not_tried_again(void **state)
     stale.in_the_way = term(6, 1);
     hears(v, 0, stale);
     assert_int_equal(v->a.out.sends, 0);
-    v->now = elect_alarm(&v->a.node); /* the office ends, without another round before */
+    v->now = elect_alarm(&v->a.node); /* the office ends before the leader sends another round */
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
 }
 
-static void succession_is_asked_for_once_in_a_renewal(void **state)
+static void a_leader_requests_its_succession_once_per_renewal(void **state)
 {
     struct voter *v = leader(3);
     struct elect_message stale = reply(v, ELECT_REFUSE), no;
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.in_the_way = term(4, 2); /* its own term: no clock is wrong */
+    stale.in_the_way = term(4, 2); /* the larger term is the leader's own, so no clock is wrong */
     hears(v, 0, stale);
     no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_STALE;
     no.in_the_way = term(7, 1);
-    hears(v, 0, no); /* voter 0 would refuse */
+    hears(v, 0, no); /* voter 0 would refuse the term that the leader requests */
     hears(v, 1, stale);
     assert_rule(&v->a, COUNTS);
     assert_int_equal(v->a.out.sends, 0);
@@ -320,12 +325,13 @@ static void succession_is_asked_for_once_in_a_renewal(void **state)
     assert_rule(&v->a, SUCCEEDS_ITSELF);
 }
 
-static void an_office_lasts_for_the_lease_that_was_asked_for(void **state)
+static void an_office_lasts_for_the_requested_lease(void **state)
 {
     struct voter *v = candidate(3);
     struct elect_message grant = reply(v, ELECT_GRANT);
     (void)state;
-    v->a.config.lease = 3 * LEASE; /* the configuration has changed since */
+    /* the lease in the configuration has changed since the request */
+    v->a.config.lease = 3 * LEASE;
     hears(v, 0, grant);
     hears(v, 1, grant);
     assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], v->now + OFFICE);
@@ -362,17 +368,17 @@ static void only_the_end_of_the_promised_term_ends_the_guard(void **state)
     assert_granted(v);
 }
 
-static void a_member_does_not_stand_again_while_its_work_continues(void **state)
+static void a_member_is_not_a_candidate_while_its_work_continues(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
     v->now = v->a.node.mandate.time[ELECT_UNTIL];
-    happens(v, ELECT_SUSPECT); /* it wins the election immediately */
+    happens(v, ELECT_SUSPECT); /* the process wins the election immediately */
     assert_true(v->a.node.mandate.candidate.nominated);
     assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    happens(v, ELECT_STOPPED); /* its work has already stopped */
+    happens(v, ELECT_STOPPED); /* the work has already stopped */
     assert_rule(&v->a, NOTHING);
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
@@ -382,7 +388,7 @@ static void a_term_that_was_used_is_never_used_again(void **state)
 {
     struct voter *v = begin(3, 2);
     (void)state;
-    v->a.node.saved.used = term(7, 2); /* its own voter has promised a smaller term */
+    v->a.node.saved.used = term(7, 2); /* the process's own voter has promised a smaller term */
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2));
@@ -405,7 +411,8 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
     hears(v, 3, no);
     assert_rule(&v->a, REFUSED);
     assert_int_equal(elect_alarm(&v->a.node),
-                     v->now + 40); /* with its own voter, a majority may grant then */
+                     /* at this time a majority may grant, with the candidate's own voter */
+                     v->now + 40);
 }
 
 static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
@@ -433,7 +440,7 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
 }
 
 /* Process 0 of three is a candidate. One voter refuses for a long time, and the other has promised
- * a larger term. In either order of the answers, a majority may grant the next attempt. */
+ * a larger term. Whichever voter answers first, a majority may grant the next attempt. */
 static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
@@ -453,8 +460,9 @@ static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
     }
 }
 
-/* Of the two other voters, one is silent and the other refuses. The candidate asks again when the
- * refusal ends, counted from the answer, not from the end of the candidacy. */
+/* One of the two other voters is silent, and the other refuses. The candidate asks again when the
+ * refusal ends. The time of the refusal counts from the answer, not from the end of the candidacy.
+ * */
 static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -463,7 +471,8 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     happens(v, ELECT_ANSWER_TIMER);
     struct elect_message no = reply(v, ELECT_REFUSE);
     elect_time asked = v->now, patience = 2 * (elect_time)v->a.config.answer_bound;
-    assert_int_equal(elect_alarm(&v->a.node), asked + patience); /* the answer needed no write */
+    /* the wait is short because the answer needs no write */
+    assert_int_equal(elect_alarm(&v->a.node), asked + patience);
     v->now += 1;
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 40;
@@ -474,8 +483,8 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
-/* The checker clears the time at which a candidacy began, so that equal situations have equal
- * bytes. The refusal then counts in full. */
+/* elect verify clears the time at which a candidacy began, so that equal situations have equal
+ * bytes. Without that time, the whole refusal counts. */
 static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -505,21 +514,21 @@ static void a_grant_for_another_lease_does_not_count(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-/* A leader delivers its RELEASE to itself, too, possibly late. This must not make the leader its
- * own successor. */
+/* A leader also receives its own RELEASE, possibly late. The late RELEASE must not make the leader
+ * its own successor. */
 static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
 {
     struct voter *v = leader(3);
     elect_term token = elect_token(&v->a.node);
     (void)state;
-    leads_for(v, 2, token, ELECT_NOBODY); /* its own voter grants, and follows it */
+    leads_for(v, 2, token, ELECT_NOBODY); /* the leader's own voter grants and follows the leader */
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     releases(v, 2, token);
     assert_rule(&v->a, TERM_IS_OVER);
     assert_int_equal(v->a.node.mandate.candidate.certificate, 0);
 }
 
-/* No voter answers within 2T: T may be configured too short. */
+/* If no voter answers within 2T, T may be configured too short. */
 static void a_candidate_waits_longer_at_every_attempt(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -539,7 +548,7 @@ static void a_candidate_waits_longer_at_every_attempt(void **state)
     }
 }
 
-/* The wait does not exceed half a lease. */
+/* A candidate never waits longer than half a lease. */
 static void a_candidate_waits_for_half_a_lease_at_most(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -551,8 +560,8 @@ static void a_candidate_waits_for_half_a_lease_at_most(void **state)
     assert_int_equal(elect_alarm(&v->a.node), v->now + LEASE / 2);
 }
 
-/* A new configuration during the wait does not prolong it. */
-static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **state)
+/* A new configuration does not prolong the wait of a candidate. */
+static void a_new_configuration_does_not_prolong_a_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -569,7 +578,7 @@ static void a_refusal_lasts_as_long_whatever_is_configured_meanwhile(void **stat
     assert_int_equal(elect_alarm(&v->a.node), asked + 1);
 }
 
-/* A silent voter does not count as one that would grant. */
+/* A candidate does not count a silent voter as free. */
 static void a_voter_that_does_not_answer_is_not_free(void **state)
 {
     struct voter *v = begin(3, 1);
@@ -586,7 +595,7 @@ static void a_voter_that_does_not_answer_is_not_free(void **state)
     assert_int_equal(elect_alarm(&v->a.node), v->now + 15);
 }
 
-static void a_voter_that_grants_does_not_refuse_any_more(void **state)
+static void a_grant_replaces_an_earlier_refusal_of_the_voter(void **state)
 {
     struct voter *v = candidate(5);
     struct elect_message no = reply(v, ELECT_REFUSE);
@@ -600,18 +609,18 @@ static void a_voter_that_grants_does_not_refuse_any_more(void **state)
     grants(v, 1);
     no.round = v->a.node.mandate.leader.rounds;
     hears(v, 2, no);
-    assert_rule(&v->a, COUNTS); /* one voter refuses, not three */
+    assert_rule(&v->a, COUNTS); /* only one voter refuses */
     grants(v, 3);
     assert_rule(&v->a, TAKES_OFFICE);
 }
 
-static void of_two_leaders_the_smaller_term_gives_way(void **state)
+static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
 {
     struct voter *v = leader(3);
     struct elect_message other =
         request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* of 1 */
     (void)state;
-    hears(v, 1, other); /* 1 is a candidate, not a leader */
+    hears(v, 1, other); /* process 1 is a candidate, not a leader */
     assert_true(elect_leads(&v->a.node, v->now));
     other.leading = 1;
     struct voter smaller = *v;
@@ -619,14 +628,15 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     hears(&smaller, 1, other);
     assert_true(elect_leads(&smaller.a.node, smaller.now));
     other.membership =
-        v->a.node.saved.membership; /* 1 leads in an earlier term, and asks for a larger one */
+        /* process 1 leads in an earlier term and asks for a larger one */
+        v->a.node.saved.membership;
     other.membership.stamp = v->a.node.mandate.leader.token - 1;
     struct voter asked = *v, removed = *v;
     hears(&asked, 1, other);
     assert_true(elect_leads(&asked.a.node, asked.now));
     has_voters(&removed, SET(0) | SET(1));
     other.membership.members = other.membership.voters = other.membership.before =
-        SET(0) | SET(1); /* even if this process is not one of its voters */
+        SET(0) | SET(1); /* in the membership of process 1, this process is not a voter */
     hears(&removed, 1, other);
     assert_true(elect_leads(&removed.a.node, removed.now));
     other.membership = v->a.node.saved.membership;
@@ -634,8 +644,10 @@ static void of_two_leaders_the_smaller_term_gives_way(void **state)
     hears(v, 1, other);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
     assert_false(elect_leads(&v->a.node, v->now));
-    assert_true(v->a.node.mandate.leader.working); /* until the host reports STOPPED */
-    assert_refused(v, HELD);                       /* its own lease still runs */
+    /* the work counts as running until the host reports STOPPED */
+    assert_true(v->a.node.mandate.leader.working);
+    /* the lease of the process's own grant still runs */
+    assert_refused(v, HELD);
 }
 
 static void all_times_move_together(void **state)
@@ -678,7 +690,7 @@ static struct elect_input any_input(struct dice *d, const struct voter *v, unsig
     return in;
 }
 
-/* elect_step() cannot fail, and the process keeps its promises whatever the others send. */
+/* elect_step() never fails, and the process keeps its promises, whatever messages arrive. */
 static void any_input_may_come_in(void **state)
 {
     struct dice d;
@@ -707,7 +719,7 @@ static void any_input_may_come_in(void **state)
                 restart(v, me);
         }
     }
-    assert_true(offices > 100); /* enough of the inputs made sense */
+    assert_true(offices > 100); /* the random inputs must lead to enough offices */
 }
 
 int test_office(void)
@@ -718,10 +730,10 @@ int test_office(void)
         TEST(a_grant_of_an_observer_does_not_count),
         TEST(an_office_lasts_from_the_sending_of_its_round),
         TEST(a_renewal_counts_from_the_round_that_is_granted),
-        TEST(grants_of_different_rounds_are_no_majority),
+        TEST(grants_of_different_rounds_do_not_make_a_majority),
         TEST(grants_that_come_too_late_make_no_leader),
         TEST(answers_to_an_earlier_life_do_not_count),
-        TEST(at_its_end_an_office_is_over_whatever_the_event),
+        TEST(an_office_ends_in_time_whatever_event_comes),
         TEST(a_new_office_has_a_new_term),
         TEST(a_leader_succeeds_itself_and_keeps_its_office_meanwhile),
         TEST(a_leader_whose_term_was_closed_steps_down_immediately),
@@ -729,13 +741,13 @@ int test_office(void)
         TEST(a_certificate_makes_a_prevote_unnecessary),
         TEST(the_arithmetic_of_a_lease_is_checked),
         TEST(a_succession_ends_with_its_office),
-        TEST(while_it_succeeds_itself_the_old_term_is_not_renewed),
+        TEST(a_leader_that_succeeds_itself_does_not_renew_its_old_term),
         TEST(a_failed_succession_is_not_tried_again),
-        TEST(succession_is_asked_for_once_in_a_renewal),
-        TEST(an_office_lasts_for_the_lease_that_was_asked_for),
+        TEST(a_leader_requests_its_succession_once_per_renewal),
+        TEST(an_office_lasts_for_the_requested_lease),
         TEST(a_longer_lease_of_the_same_term_is_persisted),
         TEST(only_the_end_of_the_promised_term_ends_the_guard),
-        TEST(a_member_does_not_stand_again_while_its_work_continues),
+        TEST(a_member_is_not_a_candidate_while_its_work_continues),
         TEST(a_term_that_was_used_is_never_used_again),
         TEST(witnesses_own_no_terms_and_observers_do_not_count),
         TEST(a_renewal_is_two_messages_for_each_other_and_no_write),
@@ -746,10 +758,10 @@ int test_office(void)
         TEST(a_leader_that_hears_its_own_release_inherits_nothing),
         TEST(a_candidate_waits_longer_at_every_attempt),
         TEST(a_candidate_waits_for_half_a_lease_at_most),
-        TEST(a_refusal_lasts_as_long_whatever_is_configured_meanwhile),
+        TEST(a_new_configuration_does_not_prolong_a_refusal),
         TEST(a_voter_that_does_not_answer_is_not_free),
-        TEST(a_voter_that_grants_does_not_refuse_any_more),
-        TEST(of_two_leaders_the_smaller_term_gives_way),
+        TEST(a_grant_replaces_an_earlier_refusal_of_the_voter),
+        TEST(of_two_leaders_the_one_with_the_smaller_term_gives_way),
         TEST(all_times_move_together),
         TEST(any_input_may_come_in),
     };

@@ -1,19 +1,19 @@
-/* Tests which members are present, by clocks that differ as much as allowed, which member may claim
- * an office, and how far a counter in a message may be ahead. */
+/* Tests which members count as present if their clocks differ as much as allowed, which member may
+ * claim an office, and how far a counter in a message may be ahead. */
 #include "mandate.h"
 
 /* ---- clocks that differ ---- */
 
-/* The slowest clock sends a PRESENT every R, each takes up to T_m, and the fastest clock measures
- * the suspicion time. */
-static void the_slowest_clock_stays_in_sight_of_the_fastest(void **state)
+/* A member with the slowest clock sends a PRESENT every R. Each takes up to T_m, and another member
+ * measures the suspicion time with the fastest clock. */
+static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void **state)
 {
     (void)state;
     for (uint32_t drift = 0; drift < 500000; drift += 4999) {
         for (uint32_t renewal = 1; renewal <= 64; renewal++) {
             struct elect_config c;
             const uint16_t ids[] = {1, 2, 3, 4, 5, 6};
-            uint32_t message_bound = 2 * renewal; /* as long as a round is remembered */
+            uint32_t message_bound = 2 * renewal; /* a member remembers a round for this time */
             assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 6, message_bound, 0),
                              ELECT_FINE);
             assert_int_equal(elect_config_mandate(&c, 100 * renewal, renewal, drift, 1),
@@ -26,9 +26,10 @@ static void the_slowest_clock_stays_in_sight_of_the_fastest(void **state)
     }
 }
 
-/* Four of six are up, and each must see the three others. They send PRESENT every R by clocks that
- * are slow by 0.49. For this process, whose clock is fast by 0.49, that is every 2.92 R. */
-static void four_voters_of_six_keep_sight_of_a_majority(void **state)
+/* Four of six voters are up, and each must see the three others. These send a PRESENT every R, by
+ * clocks that run at 0.51 of real time. By the clock of this process, which runs at 1.49, a PRESENT
+ * comes every 2.92 R. */
+static void four_of_six_voters_always_see_a_majority(void **state)
 {
     struct voter *v = begin(6, 4);
     (void)state;
@@ -43,7 +44,7 @@ static void four_voters_of_six_keep_sight_of_a_majority(void **state)
         struct voter now = *v;
         now.now += RENEWAL * 149 / 51 + late;
         hears(&now, 1, (struct elect_message){.type = ELECT_ELECTION});
-        assert_rule(&now.a, CHALLENGED); /* without a majority it takes no part */
+        assert_rule(&now.a, CHALLENGED); /* a process that sees no majority would not challenge */
     }
 }
 
@@ -65,7 +66,8 @@ static bool claims(struct voter v, uint8_t leader, uint8_t own, uint8_t its)
     return m.claims;
 }
 
-/* Two members started at about the same time, and halve their penalties at different moments. */
+/* Two members have started at about the same time, but they halve their penalties at different
+ * times. */
 static void penalties_that_the_next_halving_removes_move_no_office(void **state)
 {
     (void)state;
@@ -80,14 +82,14 @@ static void penalties_that_the_next_halving_removes_move_no_office(void **state)
     assert_true(claims(*watchful(3, 1), 2, 3, 8));
 }
 
-/* The leader of middle rank has 3 penalties. 0 has fewer, but not few enough to displace it; 2 may
- * displace it. */
+/* The leader has the middle rank and 3 penalties. Process 0 has fewer penalties, but not few enough
+ * to displace the leader. Process 2 may displace the leader. */
 static void only_a_claimant_that_may_displace_the_leader_comes_before_another(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
     v->a.config.preempt = true;
-    v->a.node.me = 1; /* gives the process that rank */
+    v->a.node.me = 1; /* the leader has the middle rank */
     v->a.node.mandate.leader.token = v->a.node.mandate.leader.term = term(1, 1);
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         v->a.node.mandate.leader.round[i].term = term(1, 1);
@@ -100,12 +102,13 @@ static void only_a_claimant_that_may_displace_the_leader_comes_before_another(vo
     m.able = 1;
     hears(v, 2, m);
     assert_rule(&v->a, GIVES_PLACE);
-    other.a.node.mandate.presence.penalty[0] = 0; /* now 0 may displace it, too, and is fitter */
+    /* now process 0 may also displace the leader, and is fitter than 2 */
+    other.a.node.mandate.presence.penalty[0] = 0;
     hears(&other, 2, m);
     assert_true(elect_leads(&other.a.node, other.now));
 }
 
-static void a_candidate_has_no_place_to_give(void **state)
+static void a_candidate_has_no_office_to_give(void **state)
 {
     struct voter *v = candidate(3);
     struct elect_message m = reply(v, ELECT_GRANT);
@@ -120,7 +123,7 @@ static void a_candidate_has_no_place_to_give(void **state)
 
 /* ---- counters ---- */
 
-#define FAR ((1u << 28) + 5) /* further ahead than a process accepts, unless it is new */
+#define FAR ((1u << 28) + 5) /* only a new process accepts a counter that is this far ahead */
 
 static void a_new_member_believes_a_large_counter(void **state)
 {
@@ -129,10 +132,11 @@ static void a_new_member_believes_a_large_counter(void **state)
     asks(v, 2, term(FAR, 2));
     assert_granted(v);
     releases(v, 2, term(FAR, 2));
-    asks(v, 1, term(2 * FAR + 1, 1)); /* after that, it is no longer new */
+    /* the first large term shows that the process is no longer new */
+    asks(v, 1, term(2 * FAR + 1, 1));
     assert_rule(&v->a, MALFORMED);
     struct voter *other = begin(3, 0);
-    asks(other, 2, (elect_term)1 << 63 | 20); /* beyond half of the counter's range */
+    asks(other, 2, (elect_term)1 << 63 | 20); /* this counter is in the upper half of its range */
     assert_rule(&other->a, MALFORMED);
 }
 
@@ -149,7 +153,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     m.term = term(3, 1);
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
-    m.term = term(3 * FAR, 1); /* beyond the term that 1 remembers */
+    m.term = term(3 * FAR, 1); /* this term is far above the one that process 1 remembers */
     m.pause = 3 * FAR;
     m.membership.stamp = m.term;
     hears(v, 2, m);
@@ -158,7 +162,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     assert_int_equal(v->a.node.saved.pause, m.pause);
 }
 
-/* The grant answers an earlier life. */
+/* The late grant is for an earlier life of the member. */
 static void a_member_that_lost_its_state_ignores_a_late_grant(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -190,11 +194,11 @@ static void a_leader_that_reports_itself_is_not_hearsay(void **state)
 int test_presence(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_slowest_clock_stays_in_sight_of_the_fastest),
-        TEST(four_voters_of_six_keep_sight_of_a_majority),
+        TEST(a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest),
+        TEST(four_of_six_voters_always_see_a_majority),
         TEST(penalties_that_the_next_halving_removes_move_no_office),
         TEST(only_a_claimant_that_may_displace_the_leader_comes_before_another),
-        TEST(a_candidate_has_no_place_to_give),
+        TEST(a_candidate_has_no_office_to_give),
         TEST(a_new_member_believes_a_large_counter),
         TEST(a_member_that_lost_its_state_believes_what_is_remembered),
         TEST(a_member_that_lost_its_state_ignores_a_late_grant),

@@ -1,5 +1,5 @@
-/* Members whose packets are rejected, on real sockets, and what the other members report about
- * them. */
+/* Tests, on real sockets, which packets a member rejects and what it reports about their senders.
+ * */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -14,7 +14,7 @@
 #define MEMBERS  3
 #define SECOND   1000000
 #define PATIENT  (120 * SECOND)
-#define STRANGER 99 /* not the id of a member */
+#define STRANGER 99 /* no member has this id */
 
 static struct {
     uv_loop_t loop;
@@ -168,7 +168,7 @@ static void a_wrong_key_is_reported_on_both_sides(void **state)
     assert_true(rejected(0, 2).count >= 4);
     assert_int_equal(rejected(0, 1).reason, ELECT_REJECTED_NONE);
     stop(2);
-    start(2); /* with the right key */
+    start(2); /* the third member now has the right key */
     wait_for(all_are_accepted);
 }
 
@@ -207,7 +207,7 @@ static bool first_names_the_protocol(void)
     return rejected(0, 2).reason == ELECT_REJECTED_PROTOCOL;
 }
 
-/* Sends a HELLO that names this sender. */
+/* Sends a forged HELLO with this sender. */
 static void send_forged_hello(uint8_t as)
 {
     uint8_t forged[160] = "ELE1\1\1";
@@ -224,7 +224,8 @@ static void send_forged_hellos(unsigned count)
         send_forged_hello((uint8_t)c.peer[2].id);
 }
 
-/* Forged HELLOs are received at a bounded rate, and change nothing about other members. */
+/* A member reads forged HELLOs at a bounded rate, and they do not affect its sessions with other
+ * members. */
 static void a_flood_of_hellos_is_sampled(void)
 {
     elect_time began = elect_uv_now();
@@ -254,7 +255,8 @@ static void another_protocol_is_reported_and_a_flood_is_sampled(void **state)
     wait_for(all_are_accepted);
 }
 
-/* The packets of a stranger do not displace those from the address of a member. */
+/* A flood from an unknown address does not hide the packets that come from the address of a member.
+ * */
 static bool key_is_named_in_a_flood(void)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -285,9 +287,9 @@ static bool a_stranger_is_sampled(void)
     return elect_member_traffic(c.member[0]).taken > taken_before;
 }
 
-/* The filter that stops a flood is removed after a second. This holds even if a sample is received
- * after that second but before the member's alarm. */
-static void samples_are_taken_again_after_a_flood(void **state)
+/* The filter that stops a flood is removed after a second, even if a sample arrives after that
+ * second but before the member's alarm. */
+static void sampling_resumes_after_a_flood(void **state)
 {
     int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);
     (void)state;
@@ -299,7 +301,7 @@ static void samples_are_taken_again_after_a_flood(void **state)
         uv_run(&c.loop, UV_RUN_NOWAIT);
     foreign = known;
     send_forged_hellos(1);
-    usleep(SECOND + SECOND / 10); /* the packet is in the socket before the alarm is due */
+    usleep(SECOND + SECOND / 10); /* the packet reaches the socket before the alarm is due */
     for (unsigned i = 0; i < 10; i++)
         uv_run(&c.loop, UV_RUN_NOWAIT);
     foreign = strange;
@@ -318,7 +320,7 @@ int main(void)
                                         clean_up),
         cmocka_unit_test_setup_teardown(a_flood_of_strangers_does_not_hide_a_wrong_key, set_up,
                                         clean_up),
-        cmocka_unit_test_setup_teardown(samples_are_taken_again_after_a_flood, set_up, clean_up),
+        cmocka_unit_test_setup_teardown(sampling_resumes_after_a_flood, set_up, clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

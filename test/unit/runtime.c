@@ -1,4 +1,4 @@
-/* Packets and the state file, rule by rule. */
+/* Tests each rule of packets and of the state file. */
 #include "../skip.h"
 #include "../support.h"
 
@@ -61,7 +61,8 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
     assert_false(seal_head(bytes, length + 1, &head));
     assert_false(seal_head(bytes, SEAL_HEAD + SEAL_PROOF - 1, &head));
     assert_false(seal_head(bytes, SEAL_MAX_PACKET + 1, &head));
-    for (unsigned at = 0; at < 5; at++) { /* the magic, and an invalid type */
+    /* bytes 0 to 3 are the magic number, and byte 4 is the type */
+    for (unsigned at = 0; at < 5; at++) {
         bytes[at] ^= 0x80;
         assert_false(seal_head(bytes, length, &head));
         bytes[at] ^= 0x80;
@@ -69,7 +70,7 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
     memset(bytes + SEAL_TAG_OFFSET, 0, 4);
     assert_false(seal_head(bytes, length, &head));
     packet(bytes);
-    memcpy(bytes + 8, bytes + 6, 2); /* sender and receiver are the same */
+    memcpy(bytes + 8, bytes + 6, 2); /* the packet has the same sender and receiver */
     assert_false(seal_head(bytes, length, &head));
 }
 
@@ -77,7 +78,7 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
 
 static uint8_t file_bytes[STORE_SIZE];
 static bool full;
-static unsigned bad; /* slots that cannot be read, as bits */
+static unsigned bad; /* the bits of the slots that cannot be read */
 
 static int file_read(void *context, void *bytes, size_t length, uint64_t offset)
 {
@@ -154,13 +155,13 @@ static void one_intact_copy_suffices_and_none_is_reported(void **state)
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     assert_int_equal(store_write(&store, s), STORE_FINE);
-    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* in one of 64 groups */
+    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* byte 5000 of slot 2 belongs to one of 64 groups */
     assert_int_equal(store_open(&store, &file, s), STORE_FINE);
     assert_int_equal(s->sequence, 2);
     memcpy(file_bytes + STORE_STRIDE, file_bytes + 3 * STORE_STRIDE, STORE_STRIDE);
     file_bytes[2 * STORE_STRIDE] ^= 1;
     file_bytes[3 * STORE_STRIDE] ^= 1;
-    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* a copy elsewhere is void */
+    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* a copy in a wrong slot is void */
     assert_int_equal(s->sequence, 1);
     memset(file_bytes, 0, sizeof file_bytes);
     assert_int_equal(store_open(&store, &file, s), STORE_EMPTY);
@@ -208,7 +209,8 @@ static void an_error_is_reported_and_nothing_is_acknowledged(void **state)
     assert_int_equal(store_write(&store, s), STORE_IO);
     assert_int_equal(store.error, 28);
     assert_int_equal(store.sequence, 1);
-    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* cannot be written again */
+    /* the latest record cannot be written again */
+    assert_int_equal(store_open(&store, &file, s), STORE_IO);
 }
 
 /* ---- ranks and numbers ---- */
@@ -244,10 +246,10 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_false(saved_load(&other, &whole, group, &back, &whom));
     assert_int_equal(whom, 9);
     back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
-    saved_store(&other, &back, &whole, group); /* 9 was removed, but its term stays closed */
+    saved_store(&other, &back, &whole, group); /* member 9 was removed, but its term stays closed */
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
-    back.met[2] = ELECT_STARTS; /* the next incarnation of 9, which has lost its state */
+    back.met[2] = ELECT_STARTS; /* member 9 has lost its state and has a new incarnation */
     saved_store(&small, &back, &whole, group);
     assert_int_equal(whole.peer[0].known.incarnation, 3);
     assert_true(saved_load(&small, &whole, group, &back, &whom));
@@ -264,15 +266,16 @@ static bool knows(const struct state *s, uint16_t id)
 
 static void removed_members_stay_while_there_is_room(void **state)
 {
-    struct state *s = some_state(); /* 7 votes */
+    struct state *s = some_state(); /* member 7 votes */
     uint16_t id[SESSION_PEERS] = {7, 1000, 1001};
     (void)state;
     s->node = 1000;
     s->peers = SESSION_PEERS;
     for (uint16_t i = 0; i < SESSION_PEERS; i++)
         s->peer[i] = (struct state_peer){.id = i, .known = {.sequence = 100u + (i + 44u) % 64}};
-    s->peer[7].known.sequence = 0; /* it is configured */
-    s->group[3].member[0].id = 20; /* it has the lowest sequence, but it votes */
+    s->peer[7].known.sequence = 0; /* member 7 has the lowest sequence, but it is configured */
+    /* member 20 has the lowest sequence of the others, but it votes */
+    s->group[3].member[0].id = 20;
     assert_null(saved_begin(s, id, 3));
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
@@ -283,10 +286,11 @@ static void removed_members_stay_while_there_is_room(void **state)
     for (uint16_t i = 1; i < SESSION_PEERS; i++)
         id[i] = (uint16_t)(1000 + i);
     id[0] = 1000;
-    assert_null(saved_begin(s, id, SESSION_PEERS)); /* all of them together */
+    /* the number of configured members is the number of peers in the file */
+    assert_null(saved_begin(s, id, SESSION_PEERS));
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
-    assert_true(knows(s, 20) || knows(s, 7)); /* and one removed member that votes */
+    assert_true(knows(s, 20) || knows(s, 7)); /* one removed member that votes stays, too */
 }
 
 static void the_starts_of_an_era_do_not_run_into_the_next_one(void **state)
@@ -359,7 +363,8 @@ static void a_state_file_is_created_once_and_used_by_one_process(void **state)
 
 #define MAKERS 16
 
-/* Forks a process that creates the file when the gate opens; its exit status is the result. */
+/* Forks a process that creates the file when the gate opens. Its exit status is the result of
+ * file_create(). */
 static pid_t make_when_told(const int gate[2])
 {
     pid_t child = fork();
@@ -380,7 +385,7 @@ static unsigned entries(void)
     for (const struct dirent *e; (e = readdir(d)) != NULL;)
         count++;
     closedir(d);
-    return count - 2; /* . and .. */
+    return count - 2; /* a folder also contains . and .. */
 }
 
 static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
@@ -412,7 +417,8 @@ static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
 
 static void a_name_that_is_too_long_is_reported_and_leaves_nothing_open(void **state)
 {
-    static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"}; /* a name, a path */
+    /* the paths of a file and of a folder */
+    static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"};
     char longer[6000];
     int error = 0, next = dup(0);
     (void)state;
@@ -447,13 +453,14 @@ static void only_known_tags_come_in(void **state)
     sendto(out, bytes, 3, 0, (struct sockaddr *)&here, length);
     size = packet(bytes);
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
-    assert_int_equal(recv(in, got, sizeof got, 0), size); /* the first that passes the filter */
+    assert_int_equal(recv(in, got, sizeof got, 0), size); /* only this packet passes the filter */
     assert_memory_equal(bytes, got, size);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0)); /* replaces the filter */
+    /* a new filter replaces the old one */
+    assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0));
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    filter_detach(in); /* then all packets pass */
+    filter_detach(in); /* without a filter, all packets pass */
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, 0), size);
     close(in);
@@ -495,7 +502,7 @@ static union elect_address loopback(int family)
     return a;
 }
 
-/* Binds a socket, and sets its port in the address. */
+/* Binds a socket and stores its port in the address. */
 static int bound_to(union elect_address *a)
 {
     socklen_t length = sizeof *a;
@@ -550,7 +557,7 @@ static void samples_may_be_limited_to_configured_addresses(void **state)
 
 #define NOT_HERE 77
 
-/* Enters a network in which the memory of filters is as small as in kernels before 6.8. */
+/* Enters a network namespace that allows filters only as much memory as kernels before 6.8 do. */
 static bool enter_small_network(void)
 {
     static const char least[] = "20480";
@@ -563,7 +570,7 @@ static bool enter_small_network(void)
     return fine;
 }
 
-/* Returns 0 if a socket of the largest cluster has a filter with each kind of samples. */
+/* Returns 0 if filters with each kind of samples fit a socket of the largest cluster. */
 static int filter_in_a_small_network(void)
 {
     static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,

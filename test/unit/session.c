@@ -1,15 +1,16 @@
-/* Sessions, rule by rule. */
+/* Tests each rule of the sessions. */
 #include "session.h"
 
 static void three_packets_make_a_session(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    /* a HELLO; a HELLO that echoes its nonce; a HELLO that echoes the other nonce; and two DATA */
+    /* three packets open the session: a HELLO, a HELLO that echoes the first nonce, and a HELLO
+     * that echoes the second one; two DATA follow */
     assert_int_equal(p->packets, 3 + 2);
     assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
     assert_false(greet(p, 0));
-    p->now += SECOND; /* nothing was heard for a suspicion time */
+    p->now += SECOND; /* neither end has heard the other for a suspicion time */
     assert_true(greet(p, 0));
     assert_true(talk(p, 0) && talk(p, 1));
 }
@@ -31,15 +32,17 @@ static void a_packet_is_accepted_once_and_in_any_order(void **state)
         assert_int_equal(p->e.news, SESSION_HEARD);
         assert_int_equal(p->e.length, 0);
     }
-    sessions_take(&p->s[1], p->now, 0, sent[0], length, &p->e); /* too old to know */
+    /* this packet is older than the window of remembered packets */
+    sessions_take(&p->s[1], p->now, 0, sent[0], length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW + 1], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
-    sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e); /* its own packet, sent back */
+    /* the member's own packet comes back */
+    sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-/* Followers send each other only a HELLO with the nonce, and an answer. */
+/* Followers renew a session with a HELLO that has the nonce, and its answer. */
 static void two_packets_renew_a_session(void **state)
 {
     struct pair *p = acquainted();
@@ -69,25 +72,26 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, first);
     sessions_seal(&p->s[0], 0, words, sizeof words, second);
     assert_true(shows(p, 0, first, length) && p->e.news == SESSION_DATA);
-    assert_true(shows(p, 1, first, length) && p->e.news == SESSION_HEARD); /* a copy of it */
+    /* the same packet arrives again */
+    assert_true(shows(p, 1, first, length) && p->e.news == SESSION_HEARD);
     for (unsigned link = 0; link <= SESSION_LINKS; link++)
         assert_false(shows(p, link, first, length) && link < 2);
     assert_true(shows(p, 1, second, length) && p->e.newest);
     assert_true(shows(p, 0, second, length) && !p->e.newest);
     assert_false(shows(p, 0, first, length) || shows(p, 1, second, length));
     p->now += SECOND;
-    p->s[0].peer[0].plainly = true; /* with the nonce: a live HELLO */
+    p->s[0].peer[0].plainly = true; /* a HELLO with the nonce must be recent */
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_true(shows(p, 1, hello, length) && p->e.newest);
     assert_true(shows(p, 0, hello, length) && !p->e.newest);
     assert_false(shows(p, 0, hello, length) || shows(p, 1, hello, length));
-    p->now += SECOND; /* a HELLO without the nonce may be of any age */
+    p->now += SECOND; /* a HELLO without the nonce may be old */
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_false(shows(p, 0, hello, length));
     assert_int_equal(p->e.news, SESSION_ANSWERED);
 }
 
-/* If a memory image is resumed twice, two processes seal with the same key and counter. */
+/* Two processes seal with the same key and counter if a memory image is resumed twice. */
 static void no_nonce_is_used_for_two_contents(void **state)
 {
     static struct sessions twin;
@@ -100,12 +104,14 @@ static void no_nonce_is_used_for_two_contents(void **state)
     const size_t salt = SEAL_HEAD - SEAL_SALT;
     assert_memory_equal(out[0], out[1], salt);
     assert_memory_not_equal(out[0] + salt, out[1] + salt, SEAL_SALT);
-    sessions_seal(&p->s[0], 0, words, sizeof words, out[2]); /* nor for two counters */
+    /* two counters have different nonces */
+    sessions_seal(&p->s[0], 0, words, sizeof words, out[2]);
     assert_memory_not_equal(out[0] + salt, out[2] + salt, SEAL_SALT);
     uint8_t secret[SEAL_KEY];
     memcpy(secret, p->s[0].secret, SEAL_KEY);
     begin(p, 0, 2, 2);
-    assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY); /* nor in two lives */
+    /* two lives have different secrets */
+    assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY);
 }
 
 static void a_restart_ends_earlier_sessions(void **state)
@@ -119,9 +125,11 @@ static void a_restart_ends_earlier_sessions(void **state)
     p->now += SECOND / 10;
     greet(p, 0);
     assert_true(talk(p, 0) && talk(p, 1));
-    sessions_take(&p->s[1], p->now, 0, old, length, &p->e); /* of the former life */
+    /* this packet comes from the former life */
+    sessions_take(&p->s[1], p->now, 0, old, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    sessions_take(&p->s[0], p->now, 0, late, length, &p->e); /* to the former life */
+    /* this packet is for the former life */
+    sessions_take(&p->s[0], p->now, 0, late, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
@@ -129,9 +137,9 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    p->s[0].sequence = 9; /* it has written its state */
+    p->s[0].sequence = 9; /* the member has written its state */
     assert_true(talk(p, 0));
-    begin(p, 0, 2, 5); /* it comes back with an earlier state */
+    begin(p, 0, 2, 5); /* the member starts again with an earlier state */
     p->now += SECOND;
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
@@ -142,13 +150,14 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* A copy of the state starts after the process with the original was silent for this time. */
+/* Starts a copy of a member after the original was silent for this time, and returns why the copy
+ * is refused. */
 static enum session_refusal refused_after(uint64_t silence)
 {
     struct pair *p = acquainted();
     p->now += silence;
     p->s[1].peer[0].rejected = 0;
-    begin(p, 0, 1, 1); /* the same start again: another boot id with the same incarnation */
+    begin(p, 0, 1, 1); /* a copy starts with the same incarnation, but another boot id */
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
     return (enum session_refusal)p->e.why;
@@ -173,10 +182,11 @@ static void a_member_without_its_state_may_ask_and_comes_back_in_a_new_era(void 
     assert_true(talk(p, 0));
     assert_true(p->e.lost);
     uint8_t out[SEAL_MAX_PACKET];
-    assert_false(talk(p, 1)); /* this DATA is for the previous life and cannot be opened */
+    assert_false(talk(p, 1)); /* the DATA is for the previous life, so this life cannot open it */
     deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
     assert_int_equal(p->e.news, SESSION_DATA);
-    assert_int_equal(p->s[1].peer[0].known.incarnation, 1); /* nothing has changed */
+    /* the remembered incarnation has not changed */
+    assert_int_equal(p->s[1].peer[0].known.incarnation, 1);
     begin(p, 0, ELECT_STARTS, 1);
     p->now += SECOND;
     greet(p, 0);
@@ -184,7 +194,7 @@ static void a_member_without_its_state_may_ask_and_comes_back_in_a_new_era(void 
     assert_int_equal(p->s[1].peer[0].known.incarnation, ELECT_STARTS);
 }
 
-static void of_two_lives_without_state_the_later_one_counts(void **state)
+static void the_later_of_two_lives_without_state_counts(void **state)
 {
     struct pair *p = acquainted();
     uint8_t first[SEAL_MAX_PACKET], word[SEAL_MAX_PACKET];
@@ -192,7 +202,7 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     memcpy(p->s[0].peer[0].hello[0].heard, p->s[1].key[0].nonce, SEAL_NONCE);
-    p->s[0].peer[0].plainly = true; /* so that the next HELLO has that nonce */
+    p->s[0].peer[0].plainly = true; /* the next HELLO contains that nonce */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, first);
     deliver(p, 1, first, length);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, word);
@@ -202,12 +212,13 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     assert_true(talk(p, 0) && p->e.lost);
-    sessions_take(&p->s[1], p->now, 0, first, length, &p->e); /* of the earlier life */
+    /* this packet comes from the earlier life */
+    sessions_take(&p->s[1], p->now, 0, first, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, word, size, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     assert_true(talk(p, 0));
-    begin_lost(p, 0); /* both began at the same time, so neither is known to be later */
+    begin_lost(p, 0); /* both lives began at the same time, so neither counts as later */
     p->now += SECOND;
     greet(p, 0);
     assert_false(talk(p, 0));
@@ -217,7 +228,7 @@ static void of_two_lives_without_state_the_later_one_counts(void **state)
 
 static const uint8_t next[SEAL_KEY] = {77};
 
-/* Both ends have two keys, which they did not install in the same order. */
+/* Returns two ends that have the same two keys, installed in a different order. */
 static struct pair *with_two_keys(void)
 {
     struct pair *p = acquainted();
@@ -233,7 +244,7 @@ static struct pair *with_two_keys(void)
     return p;
 }
 
-/* Returns the key with which DATA is sent; 0 if it does not arrive. */
+/* Returns the key of the DATA that this end sends, or 0 if the DATA does not arrive. */
 static uint8_t talks_with(struct pair *p, unsigned i)
 {
     uint8_t out[SEAL_MAX_PACKET];
@@ -247,7 +258,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
     struct pair *p = acquainted();
     (void)state;
     sessions_add_key(&p->s[0], 1, 2, next);
-    assert_true(greet(p, 0)); /* it announces the key */
+    assert_true(greet(p, 0)); /* this HELLO announces the new key */
     assert_false(sessions_accepts(&p->s[0], 0, 1));
     sessions_use(&p->s[0], 1);
     p->now += SECOND;
@@ -263,7 +274,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
         greet(p, 0);
     }
     assert_true(talks_with(p, 0) == 2 && talks_with(p, 1) != 0);
-    deliver(p, 0, old, length); /* it was under way */
+    deliver(p, 0, old, length); /* this packet was sent under the old key */
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_use(&p->s[1], 1);
     assert_int_equal(talks_with(p, 1), 2);
@@ -278,7 +289,7 @@ static void keys_have_no_order(void **state)
 {
     struct pair *p = with_two_keys();
     (void)state;
-    for (uint8_t round = 0; round < 6; round++) { /* back and forth */
+    for (uint8_t round = 0; round < 6; round++) { /* each end switches keys in every round */
         sessions_use(&p->s[0], round & 1);
         sessions_use(&p->s[1], round & 1);
         for (unsigned i = 0; i < 4; i++) {
@@ -298,7 +309,7 @@ static void two_members_that_use_different_keys_need_few_hellos(void **state)
     (void)state;
     sessions_use(&p->s[1], 1);
     sessions_use(&p->s[0], 0);
-    for (unsigned i = 0; i < 200; i++) { /* ten seconds */
+    for (unsigned i = 0; i < 200; i++) { /* the loop lasts ten seconds of simulated time */
         p->now += SECOND / 20;
         hellos += greet(p, 0);
         hellos += greet(p, 1);
@@ -311,7 +322,7 @@ static void two_members_that_use_different_keys_need_few_hellos(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now + SECOND));
 }
 
-/* Followers send each other no DATA. */
+/* A key counts as in use even between followers, which exchange no DATA. */
 static void a_key_under_which_a_peer_asks_is_in_use(void **state)
 {
     struct pair *p = with_two_keys();
@@ -361,7 +372,7 @@ static void a_key_that_the_peer_removed_is_not_used(void **state)
     assert_true(sessions_accepts(&p->s[0], 0, 0));
 }
 
-/* The last of three packets is lost: the other end has no session under the new key. */
+/* If the last of three packets is lost, the other end has no session under the new key. */
 static void nothing_is_sent_in_a_session_that_the_peer_may_lack(void **state)
 {
     struct pair *p = acquainted();
@@ -393,7 +404,7 @@ static void a_new_life_ends_the_former_sessions_under_every_key(void **state)
     greet(p, 0);
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, old);
     assert_int_equal(old[5], 2);
-    begin(p, 0, 2, 2); /* which has only the first key */
+    begin(p, 0, 2, 2); /* after its restart the member has only the first key */
     p->now += SECOND;
     greet(p, 0);
     assert_int_equal(talks_with(p, 0), 1);
@@ -411,7 +422,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, late);
     deliver(p, 1, late, length);
     assert_int_equal(talks_with(p, 0), 2);
-    struct sessions twin = p->s[0]; /* a memory image that is resumed twice */
+    struct sessions twin = p->s[0]; /* the test resumes a memory image twice */
     sessions_use(&p->s[0], 0);
     sessions_remove_key(&p->s[0], 1);
     sessions_add_key(&p->s[0], 1, 2, next);
@@ -426,7 +437,8 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
     sessions_use(&twin, 0);
     sessions_remove_key(&twin, 1);
-    sessions_add_key(&twin, 1, 2, next); /* as the other twin did, but with another nonce */
+    /* the other twin has installed the same key with another nonce */
+    sessions_add_key(&twin, 1, 2, next);
     sessions_use(&twin, 1);
     memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
     twin.peer[0].plainly = true;
@@ -437,7 +449,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
 }
 
-/* A repeated HELLO does not count as heard, changes nothing, and is not answered. */
+/* A repeated HELLO changes nothing, is not answered, and does not show that its sender is alive. */
 static void a_hello_that_is_repeated_does_nothing(void **state)
 {
     struct pair *p = acquainted();
@@ -460,7 +472,7 @@ static void a_hello_that_is_repeated_does_nothing(void **state)
     assert_true(sessions_accepts(&p->s[1], 0, 1));
 }
 
-/* A HELLO that the peer sent before the new keys does not confirm them. */
+/* A HELLO that the peer sent before it heard of the new keys does not confirm them. */
 static void a_peer_is_told_of_new_keys_until_it_knows_them(void **state)
 {
     struct pair *p = acquainted();
@@ -469,9 +481,9 @@ static void a_peer_is_told_of_new_keys_until_it_knows_them(void **state)
     p->s[1].peer[0].plainly = true;
     size_t length = sessions_hello(&p->s[1], 0, p->now += SECOND, out);
     sessions_add_key(&p->s[0], 1, 2, next);
-    sessions_take(&p->s[0], p->now, 0, out, length, &p->e); /* its answer is lost */
+    sessions_take(&p->s[0], p->now, 0, out, length, &p->e); /* the answer to this HELLO is lost */
     assert_int_equal(p->e.news, SESSION_ANSWERED);
-    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* this one is lost, too */
+    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* this HELLO is also lost */
     p->now = sessions_next(&p->s[0], 0);
     assert_true(greet(p, 0));
     sessions_add_key(&p->s[1], 1, 2, next);
@@ -494,7 +506,8 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     p->s[0].lowest = SESSION_HIGHEST + 1;
     p->s[0].highest = SESSION_HIGHEST + 2;
     greet(p, 0);
-    assert_int_equal(p->e.news, SESSION_REFUSED); /* this is not a reason to stop */
+    /* a peer without a common protocol need not stop */
+    assert_int_equal(p->e.news, SESSION_REFUSED);
     assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
                         "speaks no common protocol");
     assert_false(talk(p, 0));
@@ -509,7 +522,7 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     assert_memory_not_equal(one, two, SEAL_KEY);
 }
 
-/* This holds even if the HELLOs are not authentic. */
+/* Each turn handles a limited number of HELLOs, including forged ones. */
 static void hellos_get_a_bounded_part_of_a_turn(void **state)
 {
     struct pair *p = acquainted();
@@ -523,7 +536,7 @@ static void hellos_get_a_bounded_part_of_a_turn(void **state)
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, bad);
-    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* an existing session goes on */
+    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* an existing session continues */
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_turn(&p->s[1]);
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
@@ -539,7 +552,7 @@ static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_
     deliver(p, 1, will, length);
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     assert_memory_equal(p->e.content, words, sizeof words);
-    deliver(p, 1, will, length); /* it may be repeated */
+    deliver(p, 1, will, length); /* a testament may arrive repeatedly */
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     deliver(p, 0, will, length);
     assert_int_equal(p->e.news, SESSION_NOTHING);
@@ -572,7 +585,7 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     for (unsigned i = 0; i < count; i++)
         found += tags[i] == head.tag;
     p->now += 5 * SECOND;
-    for (unsigned hellos = 0; hellos < 2; hellos++) { /* with and without a nonce */
+    for (unsigned hellos = 0; hellos < 2; hellos++) { /* HELLOs with and without a nonce */
         length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
         assert_true(seal_head(out, length, &head));
         for (unsigned i = 0; i < count; i++)
@@ -581,8 +594,8 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     assert_int_equal(found, 4);
 }
 
-/* An attacker repeats a packet of a former life. The member reports it once a second, and nothing
- * else happens. */
+/* When an attacker repeats a packet of a former life, the member only reports the packet, once a
+ * second. */
 static void a_repeated_former_life_is_reported_once_a_second(void **state)
 {
     struct pair *p = acquainted();
@@ -590,7 +603,7 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     unsigned told = 0;
     (void)state;
     p->now += 2 * SECOND;
-    p->s[0].peer[0].plainly = true; /* with the nonce of the other end */
+    p->s[0].peer[0].plainly = true; /* the HELLO contains the nonce of the other end */
     size_t length = sessions_hello(&p->s[0], 0, p->now, old);
     begin(p, 0, 2, 2);
     greet(p, 0);
@@ -604,7 +617,7 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* An end that only answers under a key does not use that key yet. */
+/* A peer that only answers under a key is not using that key yet. */
 static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
 {
     struct pair *p = acquainted();
@@ -649,7 +662,7 @@ int main(void)
         cmocka_unit_test(a_member_that_is_rolled_back_or_cloned_must_stop),
         cmocka_unit_test(a_copy_of_a_running_member_is_a_clone_and_of_a_silent_one_a_rollback),
         cmocka_unit_test(a_member_without_its_state_may_ask_and_comes_back_in_a_new_era),
-        cmocka_unit_test(of_two_lives_without_state_the_later_one_counts),
+        cmocka_unit_test(the_later_of_two_lives_without_state_counts),
         cmocka_unit_test(a_key_is_replaced_without_a_stop),
         cmocka_unit_test(keys_have_no_order),
         cmocka_unit_test(two_members_that_use_different_keys_need_few_hellos),

@@ -45,7 +45,7 @@ static inline void begin(struct pair *p, unsigned i, uint32_t incarnation, uint6
 
 static inline void begin_lost(struct pair *p, unsigned i)
 {
-    begin(p, i, 1, p->now); /* the date */
+    begin(p, i, 1, p->now); /* a life without state uses the time as its sequence number */
     struct sessions *s = &p->s[i];
     s->lost = true;
     s->incarnation = 0;
@@ -54,7 +54,7 @@ static inline void begin_lost(struct pair *p, unsigned i)
     sessions_add_peer(s, (uint16_t)(11 - i), &(struct session_memory){0});
 }
 
-/* Delivers a packet to i, and all answers that follow from it. */
+/* Delivers a packet to end i, and then all answers that it causes. */
 static inline void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t length)
 {
     uint8_t copy[SEAL_MAX_PACKET];

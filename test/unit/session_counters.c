@@ -1,8 +1,8 @@
-/* Sessions, rule 12: whatever counters a holder of the key forges, the two ends hear each other
- * again. */
+/* Tests rule 12 of the sessions: after any forged counter from a holder of the key, the two ends
+ * hear each other again. */
 #include "session.h"
 
-/* Sends DATA that a holder of the key can forge in the name of member 0. */
+/* Delivers DATA to member 1 that a holder of the key has forged in the name of member 0. */
 static enum session_news forge(struct pair *p, uint64_t counter)
 {
     const struct session *n = &p->s[1].peer[0].now.with[0];
@@ -16,7 +16,7 @@ static enum session_news forge(struct pair *p, uint64_t counter)
 
 static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
 
-/* Runs up to four rounds until member 1 hears member 0. Missed DATA leads to a HELLO. */
+/* Runs up to four rounds until member 1 hears member 0. A member that misses DATA sends a HELLO. */
 static bool is_heard_again(struct pair *p)
 {
     bool hears = false;
@@ -28,7 +28,7 @@ static bool is_heard_again(struct pair *p)
     return hears;
 }
 
-static void no_forged_counter_leaves_a_pair_deaf(void **state)
+static void no_forged_counter_cuts_off_a_pair(void **state)
 {
     struct pair *p = acquainted();
     uint8_t before[SEAL_MAX_PACKET];
@@ -45,9 +45,9 @@ static void no_forged_counter_leaves_a_pair_deaf(void **state)
         assert_true(is_heard_again(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* nothing is accepted twice */
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
     }
-    for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) { /* one HELLO makes up for all of them */
+    for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) { /* one HELLO makes up for all leaps */
         for (unsigned i = 0; i < leaps; i++)
             assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP), SESSION_DATA);
         assert_true(is_heard_again(p));
@@ -58,13 +58,13 @@ static void no_forged_counter_leaves_a_pair_deaf(void **state)
     struct session_peer *it = &p->s[1].peer[0];
     it->next_hello = 0;
     it->plainly = true;
-    assert_true(greet(p, 1)); /* DATA that was missed last leads to one HELLO */
+    assert_true(greet(p, 1)); /* the last missed DATA causes one HELLO */
     it->next_hello = 0;
     assert_false(greet(p, 1));
 }
 
-/* Sends a HELLO that a holder of the key can forge in the name of member 1. It has this number, and
- * reports these highest numbers of HELLO and DATA from member 0. */
+/* Delivers a HELLO to member 0 that a holder of the key has forged in the name of member 1. The
+ * HELLO has this number and reports these highest numbers of HELLO and DATA from member 0. */
 static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_t top)
 {
     struct sessions forger = p->s[1];
@@ -75,14 +75,15 @@ static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_
     to->now.with[0].top = top;
     to->now.with[0].out_of_step = true;
     to->next_hello = 0;
-    to->plainly = true; /* so that this HELLO has the nonce */
+    to->plainly = true; /* this HELLO contains the nonce */
     size_t length = sessions_hello(&forger, 0, p->now, out);
     assert_true(length > 0);
     sessions_turn(&p->s[0]);
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
 }
 
-/* Runs some rounds until each end hears the other, knows its keys, and counts a new HELLO. */
+/* Runs up to some rounds. Returns true when each end hears the other, knows the other's keys, and
+ * counts a new HELLO. */
 static bool recovers(struct pair *p)
 {
     bool fine = false;
@@ -97,7 +98,7 @@ static bool recovers(struct pair *p)
     return fine;
 }
 
-static void no_forged_hello_leaves_a_pair_deaf(void **state)
+static void no_forged_hello_cuts_off_a_pair(void **state)
 {
     const uint64_t far[] = {0, 1, SESSION_LEAP, SESSION_LEAP + 1, UINT64_MAX / 2, UINT64_MAX - 1};
     const unsigned count = sizeof far / sizeof far[0];
@@ -111,16 +112,16 @@ static void no_forged_hello_leaves_a_pair_deaf(void **state)
         deliver(p, 1, before, length);
         for (unsigned times = 0; times < 3; times++)
             forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
-        sessions_configure(&p->s[0], 5, SECOND); /* about which the other end must hear */
+        sessions_configure(&p->s[0], 5, SECOND); /* the other end must hear of this change */
         sessions_configure(&p->s[1], 6, SECOND);
         assert_true(recovers(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* nothing is accepted twice */
+        assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
     }
 }
 
-/* With 2^24 leaps a holder of the key can bring a session to this point. */
+/* A holder of the key can bring a session to the end of its counters with 2^24 leaps. */
 static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
 {
     struct pair *p = acquainted();
@@ -133,7 +134,8 @@ static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
     assert_int_equal(forge(p, UINT64_MAX), SESSION_DATA);
     deliver(p, 1, near, length);
     assert_int_equal(p->e.news, SESSION_HEARD);
-    for (unsigned i = 0; i < 10; i++) /* 6 are left, then 0, 1, ... are below the window */
+    /* after 6 packets the counter starts again at 0, which is below the window */
+    for (unsigned i = 0; i < 10; i++)
         assert_true(talk(p, 0) == (i < 6));
     assert_int_equal(forge(p, UINT64_MAX), SESSION_HEARD);
 }
@@ -141,8 +143,8 @@ static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_forged_counter_leaves_a_pair_deaf),
-        cmocka_unit_test(no_forged_hello_leaves_a_pair_deaf),
+        cmocka_unit_test(no_forged_counter_cuts_off_a_pair),
+        cmocka_unit_test(no_forged_hello_cuts_off_a_pair),
         cmocka_unit_test(at_the_end_of_the_counters_no_packet_is_accepted_twice),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

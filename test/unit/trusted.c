@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OTHER_USER  12345 /* neither root nor, presumably, the user that runs this test */
+#define OTHER_USER  12345 /* a user other than root and, presumably, the user of this test */
 #define FOREIGN     66    /* the exit status of a program that belongs to another user */
 #define RACE        10000
 #define LONG_ENOUGH 60 /* seconds for a race that should take one second */
@@ -36,7 +36,7 @@
 
 static char folder[64];
 static char self[PATH_MAX];
-static pid_t swapper; /* 0: there is none */
+static pid_t swapper; /* 0 if no process swaps names */
 
 /* ---- a temporary folder of this user in /tmp, as trusted.h permits ---- */
 
@@ -94,7 +94,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    if (swapper > 0) { /* a failed test has left it running */
+    if (swapper > 0) { /* stop the swapper of a failed test */
         kill(swapper, SIGKILL);
         waitpid(swapper, NULL, 0);
     }
@@ -126,7 +126,7 @@ static void refused(const char *path, const char *where, const char *what)
     assert_string_equal(why.bytes, expected.bytes);
 }
 
-/* The fault is in the file `name` itself. */
+/* Checks that the program is refused because of the file `name` itself. */
 static void refused_at(const char *name, const char *what) { refused(at(name), at(name), what); }
 
 #define LINK       "it is a symbolic link: write the path of the program itself"
@@ -235,8 +235,8 @@ static void no_other_user_may_own_it(void **state)
     refused(at("folder/hook"), at("folder"), NOT_OURS);
 }
 
-/* Others may write to a folder of root with the sticky bit, but the program must not be directly in
- * it. */
+/* A program may be below a folder of root with the sticky bit, but not directly in it, although
+ * others may write there. */
 static void sticky_folders_are_passed(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void sticky_folders_are_passed(void **state)
     refused(at("sticky/ours/hook"), at("sticky"), NOT_OURS);
 }
 
-/* Runs in a separate process, whose mounts no other process sees. */
+/* Runs in a process of its own, so that its mounts are invisible to other processes. */
 static void mount_and_look(void)
 {
     struct text why;
@@ -298,7 +298,7 @@ static void look_as_other_user(void)
         strstr(why.bytes, "private: the user that runs elect may not execute it") == NULL)
         _exit(12);
     if (trusted_open(at("sticky/sub/hook"), &why) >= 0 || strstr(why.bytes, "chmod go-w") == NULL)
-        _exit(13); /* only a sticky folder of root is accepted */
+        _exit(13); /* this sticky folder belongs to another user, so it is refused */
     _exit(0);
 }
 
@@ -323,7 +323,8 @@ static void another_user_trusts_itself_and_root(void **state)
     assert_int_equal(status, 0);
 }
 
-/* A script that the kernel could not run is refused before it is needed. */
+/* A script that the kernel could not run is refused when elect starts, not only when the hook is
+ * due. */
 static void scripts_have_an_interpreter(void **state)
 {
     static const struct {
@@ -349,8 +350,8 @@ static void scripts_have_an_interpreter(void **state)
 
 /* ---- which program is executed ---- */
 
-/* The main function of this program when it is executed as a hook. Its exit status tells whether
- * its file belongs to this user. */
+/* This program runs this function when it is executed as a hook. The exit status shows whether the
+ * program's file belongs to this user. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -376,9 +377,10 @@ static void the_opened_program_is_executed(void **state)
     (void)state;
     make_script("hook", 0755);
     int fd = trusted_open(at("hook"), &why);
-    assert_int_equal(unlink(at("hook")), 0); /* the name is no longer needed */
+    assert_int_equal(unlink(at("hook")), 0); /* an open program needs no name */
     assert_int_equal(run(fd, script), 42);
-    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC); /* only in the child */
+    /* trusted_exec() clears FD_CLOEXEC only in the child */
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     close(fd);
     write_file(at("broken"), "#!/no/such/interpreter\n", 23, 0755);
     fd = trusted_open(at("broken"), &why);
@@ -451,8 +453,8 @@ static void copy_self(const char *name)
     write_file(at(name), bytes, (size_t)length, 0755);
 }
 
-/* Makes files and folders of this user and of another user, and links to those of the other
- * user. */
+/* Makes files and folders of this user and of another user, and symbolic links to those of the
+ * other user. */
 static void make_both(void)
 {
     make_folder("mine", 0755);
@@ -526,9 +528,9 @@ static void no_file_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* Shows that the races above are real: a process that checks the path before it opens the file is
- * caught. */
-static void looking_first_would_be_caught(void **state)
+/* Shows that the races above are real: a program that checks a path before it opens the file opens
+ * a foreign file. */
+static void a_check_before_opening_would_fail(void **state)
 {
     struct shared *s;
     struct stat before, after = {.st_uid = geteuid()};
@@ -568,7 +570,7 @@ int main(int argc, char **argv)
         TEST(no_file_in_a_foreign_folder),
         TEST(no_file_behind_a_link),
         TEST(no_file_behind_a_link_to_a_folder),
-        TEST(looking_first_would_be_caught),
+        TEST(a_check_before_opening_would_fail),
     };
     if (argc == 1 && strcmp(argv[0], AS_PROGRAM) == 0)
         return be_a_program();

@@ -1,4 +1,4 @@
-/* Tests voters: what they grant and refuse. Each test corresponds to one sentence of
+/* Tests what a voter grants and refuses. Each test corresponds to one sentence of
  * docs/guarantees.md or of the comments in voter.c. */
 #include "mandate.h"
 
@@ -25,8 +25,10 @@ static void no_other_candidate_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
-    assert_int_equal(answer(v)->in_the_way, term(1, 2));    /* the term of the grant */
-    assert_int_equal(v->a.node.saved.promised, term(1, 2)); /* a refusal raises nothing */
+    /* the refusal names the term of the grant */
+    assert_int_equal(answer(v)->in_the_way, term(1, 2));
+    /* a refusal does not raise the promise */
+    assert_int_equal(v->a.node.saved.promised, term(1, 2));
     v->now++;
     asks(v, 1, term(2, 1));
     assert_granted(v);
@@ -102,7 +104,7 @@ static void another_membership_or_too_long_a_lease_is_refused(void **state)
     assert_refused(v, CONFIG);
 }
 
-static void penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be(void **state)
+static void the_longest_lease_has_the_longest_decay_time(void **state)
 {
     struct voter *v = begin(3, 0);
     (void)state;
@@ -121,7 +123,8 @@ static void another_incarnation_of_the_holder_is_a_clone(void **state)
     m.incarnation = 2;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
-    m.term = term(2, 2); /* or has restarted, and must wait like any other process */
+    /* with a new term, the holder may have restarted, and waits like any other process */
+    m.term = term(2, 2);
     hears(v, 2, m);
     assert_refused(v, HELD);
 }
@@ -167,7 +170,7 @@ static void a_shorter_lease_does_not_shorten_a_grant(void **state)
     assert_refused(v, HELD);
 }
 
-static void after_a_start_the_longest_lease_is_waited_for(void **state)
+static void a_restarted_voter_waits_for_the_longest_lease(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -183,7 +186,8 @@ static void after_a_start_the_longest_lease_is_waited_for(void **state)
     assert_int_equal(answer(v)->remaining, 1);
     asks(v, 2, term(2, 2)); /* a later term of the same owner is refused, too */
     assert_refused(v, BOOT);
-    asks(v, 2, term(1, 2)); /* it grants only the promised term, which may be in force */
+    /* the voter grants only the promised term, which may still be in force */
+    asks(v, 2, term(1, 2));
     assert_granted(v);
     v->now += 3 * LEASE;
     happens(v, ELECT_ALARM);
@@ -205,7 +209,7 @@ static void the_guard_ends_with_what_it_protects(void **state)
     assert_granted(v);
 }
 
-static void the_guard_is_as_long_as_the_leases_granted_since(void **state)
+static void the_guard_is_as_long_as_the_longest_lease_granted_since(void **state)
 {
     struct voter *v = begin(3, 0);
     struct elect_message m = request(term(1, 2));
@@ -226,7 +230,7 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
-    hears(v, 2, m); /* afterwards, 2 counts as heard */
+    hears(v, 2, m); /* after this message, process 2 counts as heard */
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
@@ -263,14 +267,15 @@ static void a_certificate_frees_the_voter(void **state)
     m.membership.version = 0;
     struct voter certified = *v;
     m.certified_by = 4;
-    hears(v, 2, m); /* sent before 1 lost its state; it may use the term again now */
+    /* process 1 released the term before it lost its state, and may now use the term again */
+    hears(v, 2, m);
     assert_refused(v, HELD);
     m.certified_by = ELECT_STARTS + 2; /* a mere restart does not void the certificate */
     hears(&certified, 2, m);
     assert_granted(&certified);
 }
 
-/* A readmitted member may reuse a term if no other member has reported it. */
+/* A readmitted member may reuse a term that no other member remembers. */
 static void messages_of_a_former_life_do_not_concern_the_present_one(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -281,10 +286,10 @@ static void messages_of_a_former_life_do_not_concern_the_present_one(void **stat
     m.incarnation = ELECT_STARTS;
     hears(v, 1, m);
     assert_granted(v);
-    assert_true(v->a.out.persist); /* the new incarnation, which the next start must know */
+    assert_true(v->a.out.persist); /* the voter persists the new incarnation for its next start */
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
     struct voter guarded = *v, restarted = *v;
-    releases(v, 1, term(1, 1)); /* by incarnation 1 */
+    releases(v, 1, term(1, 1)); /* incarnation 1 sent this message */
     assert_rule(&v->a, FORMER_LIFE);
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(1, 1), .incarnation = 1});
     assert_rule(&v->a, FORMER_LIFE);
@@ -337,7 +342,7 @@ static void an_observer_follows_and_does_not_vote(void **state)
     later.membership = v->a.node.saved.membership;
     later.membership.stamp = 0;
     later.membership.version = 1;
-    hears(v, 1, later); /* 1 leads with a wrong membership */
+    hears(v, 1, later); /* process 1 leads with a wrong membership */
     assert_refused(v, CONFIG);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.membership.stamp = later.term;
@@ -351,7 +356,7 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_SUSPECT);
-    assert_int_equal(v->a.out.sends, 0); /* it does not begin an election either */
+    assert_int_equal(v->a.out.sends, 0); /* the observer does not begin an election either */
 }
 
 int test_voter(void)
@@ -363,14 +368,14 @@ int test_voter(void)
         TEST(only_its_owner_may_use_a_term),
         TEST(an_impossible_term_is_malformed),
         TEST(another_membership_or_too_long_a_lease_is_refused),
-        TEST(penalties_of_the_longest_lease_are_forgotten_as_late_as_can_be),
+        TEST(the_longest_lease_has_the_longest_decay_time),
         TEST(another_incarnation_of_the_holder_is_a_clone),
         TEST(a_release_ends_its_own_grant_and_no_other),
         TEST(a_closed_term_closes_no_term_of_another_owner),
         TEST(a_shorter_lease_does_not_shorten_a_grant),
-        TEST(after_a_start_the_longest_lease_is_waited_for),
+        TEST(a_restarted_voter_waits_for_the_longest_lease),
         TEST(the_guard_ends_with_what_it_protects),
-        TEST(the_guard_is_as_long_as_the_leases_granted_since),
+        TEST(the_guard_is_as_long_as_the_longest_lease_granted_since),
         TEST(a_prevote_is_answered_and_changes_nothing),
         TEST(a_certificate_frees_the_voter),
         TEST(messages_of_a_former_life_do_not_concern_the_present_one),
