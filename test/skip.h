@@ -7,7 +7,7 @@
 
 #define SKIP_PART(part, why) print_message("skipped: %s: %s\n", part, why)
 
-/* Ends the case as skipped. */
+/* Ends the case and reports it as skipped. */
 #define SKIP_CASE(why)                                                                             \
     do {                                                                                           \
         SKIP_PART(__func__, why);                                                                  \

@@ -132,9 +132,9 @@ static bool binds(const struct sockaddr *address, int *fd)
     return bind(*fd, address, size) == 0;
 }
 
-/* Takes a block of sixteen ports, below the ports that the kernel assigns. This process keeps the
- * last port of the block bound as long as it lives, which keeps other processes and
- * lib/local_cluster.py away from the rest. */
+/* Takes a block of sixteen ports below the ports that the kernel assigns. This process keeps the
+ * last port of the block bound until it ends, so that other processes and lib/local_cluster.py do
+ * not use the block. */
 uint16_t own_ports(void)
 {
     static uint16_t first;

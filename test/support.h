@@ -14,8 +14,8 @@
 
 #include <sys/socket.h>
 
-/* Sets an experiment from keys and values, as on the command line: "algorithm bully processes 0..7
- * down 7 begin 4". */
+/* Sets an experiment from keys and values, for example "algorithm bully processes 0..7 down 7 begin
+ * 4". */
 void describe(struct experiment *e, const char *words);
 
 /* Formats the words of an experiment like printf, plays the experiment, and returns its world. */
@@ -23,12 +23,13 @@ const struct world *hold_format(const char *format, ...) __attribute__((format(p
 /* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);
 
-/* Plays an experiment with a seed and returns its world: the same static object for all calls. */
+/* Plays an experiment with a seed and returns its world, a static object that the next call
+ * overwrites. */
 const struct world *hold(const struct experiment *e, uint64_t seed);
 const struct world *hold_words(const char *words);
 const struct play *last_play(void);
 
-/* One process, stepped by hand, and all that the last elect_step wrote to its output. */
+/* One process that a test steps by hand, and the output of its last elect_step(). */
 struct actor {
     struct elect_config config;
     struct elect_node node;
@@ -43,8 +44,8 @@ bool actor_starts(const struct actor *a, enum elect_event timer);
 bool actor_stops(const struct actor *a, enum elect_event timer);
 /* Returns the first of 15 ports that no other test uses, including the Python suites. */
 uint16_t own_ports(void);
-/* Puts the first free port at or after `port` into the address; returns the port after the one that
- * it chose. */
+/* Stores the first free port at or after `port` in the address, and returns the number after that
+ * port. */
 uint16_t choose_port(struct sockaddr *address, uint16_t port);
 
 #define SET(rank) ((elect_set)1 << (rank))

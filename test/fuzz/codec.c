@@ -1,5 +1,5 @@
-/* Decodes the bytes of an authenticated message, encodes them again, and passes them to a process.
- */
+/* Decodes the bytes of an authenticated message, encodes the result again, and passes it to a
+ * process. */
 #include "elect.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     size_t size = elect_encode(&c, &m, copy);
     assert(elect_decode(&c, copy, size, &again) && memcmp(&m, &again, sizeof m) == 0);
-    assert(size <= length - 2); /* unknown processes may have been dropped */
+    assert(size <= length - 2); /* the decoder may have dropped unknown processes */
     take(&c, &m, (uint8_t)(bytes[0] / 7 % n));
     return 0;
 }

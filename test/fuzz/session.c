@@ -1,4 +1,4 @@
-/* Receives arbitrary packets, and any content that a member with the key could send. */
+/* Receives arbitrary packets, and arbitrary content in packets with the right key. */
 #include "../../src/runtime/session.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Opens arbitrary bytes as a slot of the state file, with a correct checksum. */
+/* Opens a state file in which one slot has arbitrary content and a correct checksum. */
 #include "../../src/runtime/store.c"
 
 #include <sodium.h>

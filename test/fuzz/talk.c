@@ -1,6 +1,6 @@
 /* Sends arbitrary messages from several runs and clients to a run socket, while leadership changes
- * and the guardian may not answer. The member and the guardian are stand-ins; the sockets are
- * real. */
+ * and the guardian may not answer. The sockets are real, but the member and the guardian are
+ * stand-ins. */
 #include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
@@ -209,7 +209,8 @@ static void happen(uint8_t what)
     case 1: hears = !hears; break;
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
-    case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break; /* it never returns */
+    /* a closed channel is never opened again */
+    case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break;
     case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:
         leave(what / 8 % CROWD);

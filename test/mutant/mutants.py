@@ -1,6 +1,7 @@
-"""Mutants: deliberate bugs, each with the test that must detect it; and the algorithms exactly as the lecture notes define them.
+"""Lists the mutants, which are deliberate bugs, each with the test that must detect it. Also lists the algorithms exactly as the
+lecture notes define them.
 
-A mutant is (file, text, replacement, killer), or several such edits and one killer. Kinds of killers:
+A mutant is (file, text, replacement, killer), or several edits (file, text, replacement) and one killer. Kinds of killers:
 
     verify ARGUMENTS      elect verify finds a violation
     sim ARGUMENTS         elect sim reaches no agreement (for bugs that start one round after another, whose histories are endless)
@@ -17,7 +18,7 @@ MUTANTS = {
     # bully
     "the 2T deadline never starts": (
         "bully.c", "        start(p, DEADLINE_TIMER);\n        stand(", "        stand(", "verify --processes 4 --down 3 --begin 0 --crashes 1"),
-    "the deadline is heeded only while waiting": (
+    "the deadline counts only while the process waits": (
         "bully.c", "    if (is(p, NORMAL))\n        because(p, NOTHING);", "    if (!is(p, WAITING))\n        because(p, NOTHING);",
         "scenario bully/host-is-late: violated no-stuck-participant"),
     "OK is not sent": (
@@ -64,7 +65,7 @@ MUTANTS = {
         "ring.c", "highest(list) < me(p)", "false",
         "scenario ring/left-out-hears-it: follow: Assertion"),
     # ring with an active list
-    "the foreign number goes first, as in the notes": (
+    "the received number goes first, as in the notes": (
         "active_ring.c", "    forward(p, ELECT, me(p));\n    forward(p, ELECT, j);\n",
         "    forward(p, ELECT, j);\n    forward(p, ELECT, me(p));\n",
         "scenario active-ring/notes-order: 1's number has come back, so its list is complete -> 1 leads"),
@@ -90,7 +91,7 @@ MUTANTS = {
     "ELECTED does not end the participation": (
         "chang_roberts.c", "        follow(p, x);\n", "",
         "sim --algorithm chang-roberts --processes 3"),
-    "the number of a dead process circles": (
+    "the number of a dead process circles forever": (
         "chang_roberts.c", "x > me(p) && passed_on(p, ELECTION, x)", "false",
         "verify --algorithm chang-roberts --processes 3 --crashes 1"),
     "the first of two outcomes counts": (
@@ -155,7 +156,7 @@ MUTANTS = {
     "the first grant starts no lease": (
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
         "storms --processes 3 --seed 2"),
-    "a voter grants during the lease of another": (
+    "a voter grants during the lease of another process": (
         "voter.c", "    return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p)", "    return (in_office(p)", "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
     "a voter grants to another incarnation of the holder": (
         "voter.c", "    return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;", "    return voter(p)->holder == c;", "unit another incarnation of the holder is a clone"),
@@ -175,7 +176,7 @@ MUTANTS = {
         "voter.c", "    *p->node = as_it_is;\n", "    (void)as_it_is;\n", "unit a prevote is answered and changes nothing"),
     "a certificate is ignored": (
         "voter.c", "        close_term(p, m->certificate);\n", "        ;\n", "unit a certificate frees the voter"),
-    "the certificate of a stranger counts": (
+    "a candidate with a wrong membership uses a certificate": (
         "voter.c", "    if (elect__counts_wrongly(p, c, m) || m->lease == 0", "    if (m->certificate != 0)\n        close_term(p, m->certificate);\n    if (elect__counts_wrongly(p, c, m) || m->lease == 0",
         "unit a certificate frees the voter"),
     "a candidate is followed as if it led": (
@@ -197,10 +198,10 @@ MUTANTS = {
     "a failed self-succession releases its term": (
         "office.c", "    if (asked && !in_office(p))\n", "    if (asked)\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --terms 2"),
-    "the own vote counts without a GRANT": (
+    "a candidate's own vote counts without a GRANT": (
         "office.c", "    leader(p)->round[i].voters = 0;\n", "    leader(p)->round[i].voters = only(me(p));\n",
         "verify --mandate majority --processes 3 --clocks bounded --witnesses 0 --rounds 2"),
-    "a finished term leads again": (
+    "a leader leads again in a term that is over": (
         "office.c", "    bool current = m->term == leader(p)->term &&\n                   (leader(p)->token == leader(p)->term || candidate(p)->stage == ELECT_CONFIRMING);",
         "    bool current = m->term == leader(p)->term;", "verify --mandate majority --processes 3 --terms 1 --crashes 1"),
     "an office is counted from the receipt of a GRANT": (
@@ -264,7 +265,7 @@ MUTANTS = {
         "guardian resigns"),
     "a member whose runs fail does not back off": (
         "daemon/pace.c", "    f->until = now + delay;\n", "    f->until = now;\n", "work fails-everywhere"),
-    "a member stands ready as often as its runs want": (
+    "a member stands ready as soon as a run is healthy": (
         "daemon/work.c", "    if (aside && now < g->ready) {", "    if (false) {", "local_users flood-of-health"),
     "an unhealthy run works": (
         "daemon/run_queue.c", "        if (!is_waiting(c, group) || !c->healthy)", "        if (!is_waiting(c, group))",
@@ -277,9 +278,9 @@ MUTANTS = {
         "run/keeper.c", "        atomic_compare_exchange_strong(&k->page->ending, &survived, 0);\n", "        ;\n", "run signals-that-a-command-survives"),
     "a run is started again in the term that is over": (
         "run/keeper.c", "    k->job->go.term = atomic_load(&k->page->term);\n", "", "run restarts-of-a-frozen-run"),
-    "the keys of a terminal are lost between two starts": (
+    "elect run does not get the terminal's keys between two starts": (
         "run/keeper.c", "        tcsetpgrp(STDIN_FILENO, k->job->runner_group);\n    health_end", "        ;\n    health_end", "run terminal"),
-    "a run that disconnects while it waits still counts": (
+    "a waiting run still counts after it disconnects": (
         "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "a nomination during the work is forgotten": (
         "handover.c", "    if (candidate(p)->nominated) /* it was nominated while its work stopped */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
@@ -312,7 +313,7 @@ MUTANTS = {
         "unit a failed succession is not tried again"),
     "a self-succession is requested continuously": (
         "office.c", "        *at(p, ELECT_RETRY) = p->now + p->config->renewal;\n", "", "unit a leader requests its succession once per renewal"),
-    "a leader counts its own terms as those of another": (
+    "a leader counts its own terms as terms of another process": (
         "office.c", "    if (elect__owner(p, x) != me(p))\n        leader(p)->stale", "    if (true)\n        leader(p)->stale", "unit a leader requests its succession once per renewal"),
     "an office uses the lease configured now": (
         "office.c", "elect_office_length(p->config, m->lease)", "elect_office_length(p->config, p->config->lease)", "unit an office lasts for the requested lease"),
@@ -614,7 +615,7 @@ MUTANTS = {
         "runtime/handshake.c", "p->plainly = !p->plainly;", "p->plainly = false;", "attacker 3000"),
     "a life without state ends the session of one with state": (
         "runtime/handshake.c", "    struct session_life *life = lost ? &p->lost : &p->now;", "    struct session_life *life = &p->now;", "attacker 3000"),
-    "packets of a life without state count like others": (
+    "packets of a life without state count as packets with state": (
         "runtime/session.c", "    e->lost = n >= p->lost.with && n < p->lost.with + SESSION_KEYS;\n", "", "attacker 3000"),
     "an earlier life without state replaces a later one": (
         "runtime/handshake.c", "return (lost && h->sequence < p->lost_began) || ", "return ", "attacker 3000"),
@@ -692,7 +693,7 @@ MUTANTS = {
         "runtime/session.c", "        n->out_of_step = true;\n", "", "session_counters no forged counter cuts off a pair"),
     "a sender does not continue above the accepted counter": (
         "runtime/handshake.c", "        keep_in_step(&n->sent, h->top);\n", "        ;\n", "session_counters no forged counter cuts off a pair"),
-    "a sender follows only one leap": (
+    "a sender continues after only one leap of its counter": (
         "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken - *mine <= SESSION_LEAP", "session_counters no forged counter cuts off a pair"),
     "a sender believes any reported counter": (
         "runtime/handshake.c", "taken > *mine || *mine - taken > SESSION_LEAP", "taken > *mine", "session_counters no forged hello cuts off a pair"),
@@ -754,11 +755,11 @@ MUTANTS = {
         "runtime/store.c", "    if ((unread & ~twins(wholes)) != 0)", "    if (false)", "disk 4000"),
     "a torn slot excuses an unreadable one": (
         "runtime/store.c", "        if (what != STORE_EMPTY)\n            wholes", "        wholes", "disk 4000"),
-    "present members are forgotten": (
+    "configured members are forgotten": (
         "runtime/saved.c", "            gone = gone && id[k] != p->id;", "            gone = gone || id[k] != p->id;", "runtime removed members stay while there is room"),
     "voters are forgotten first": (
         "runtime/saved.c", "? !counted :", "? counted :", "runtime removed members stay while there is room"),
-    "a start runs into the next era": (
+    "an incarnation exceeds the end of its era": (
         "runtime/saved.c", "    if (ELECT_LAST_START(state->incarnation))", "    if (false)", "runtime the starts of an era do not run into the next one"),
     "a slot in the wrong place is accepted": (
         "runtime/store.c", " || at != place)", ")", "runtime one intact copy suffices and none is reported"),
@@ -778,23 +779,23 @@ MUTANTS = {
         "daemon/recorder.c", "    add(&r->loud, &heard);\n", "", "explain leader-process-dies"),
     "only one page of a recorder is queried": (
         "history/collect.c", "        *more = field_is_true(page, \"more\")", "        *more = false", "explain leader-process-dies"),
-    "a leader that resigned and crashed later ended properly": (
+    "a leader that resigns and then crashes counts as stopped properly": (
         "history/faults.c", "resigned != 0 && silent > heard ? silent", "resigned != 0 ? silent",
         "explain leader-resigns-and-its-machine-is-lost"),
-    "an office is resigned as often as its messages come": (
+    "each message about a resignation counts as a resignation": (
         "history/faults.c", "            r->term > term) {", "            term + 1 != 0) {",
         "explain leader-resigns-and-its-machine-is-lost"),
-    "a restarted member was not down": (
+    "the crash of a member that restarts is not found": (
         "history/faults.c", "(dead || starts)) {", "dead) {", "explain leader-resigns-and-its-machine-is-lost"),
-    "a dead leader has resigned": (
+    "the death of a leader counts as a resignation": (
         "history/faults.c", "testament ? until - soon : until", "until", "explain leader-process-dies"),
-    "every member that misses a leader was cut off": (
+    "every member that misses its leader counts as cut off": (
         "history/faults.c", "    if (!led && !is_led(s, until))\n        return;\n", "    (void)is_led;\n", "explain leader-is-cut-off"),
-    "a member that was cut off stalled": (
+    "a member that was cut off counts as stalled": (
         "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (true)", "explain leader-is-cut-off"),
-    "a member that stalled was cut off": (
+    "a member that stalled counts as cut off": (
         "history/faults.c", "    if (r->at - from > (f->lease + 3 * f->renewal) / 2)", "    if (false)", "explain leader-stalls"),
-    "no member answers another member": (
+    "a daemon does not answer questions of other members": (
         "daemon/inquiry.c", "        tell(d, from, note);", "        (void)tell;", "explain the-first-leader"),
     "the absence of a leader is not explained": (
         "history/change.c", "vacant ? NULL : office", "office", "explain no-majority-is-left"),
@@ -894,7 +895,7 @@ MUTANTS = {
         "journal a burst is followed by single turns"),
     "all users share one pace": (
         "daemon/pace.c", "    return u->user == user && next > now ?", "    return next > now ?", "journal other users do not shorten a wait"),
-    "work replaces other history": (
+    "entries about work replace other entries": (
         "daemon/journal.c", "&j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];", "&j->ring[JOURNAL_RING_OTHERS];",
         "journal turns of work replace nothing else"),
     "repetitions are logged one by one": (
@@ -918,7 +919,7 @@ MUTANTS = {
         "daemon/control.c", "    epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);\n", "", "control a disconnected client is forgotten"),
     "watchers count as other clients": (
         "daemon/control.c", "x->which == which && x->watches == watches;", "x->which == which;", "control watchers are counted separately"),
-    "a slow member uses the time of all": (
+    "a slow member delays the answers of the others": (
         "history/collect.c", "left / (h->members - member)", "left", "explain a-member-that-answers-without-end"),
     "an office is handed over while its work continues": (
         "daemon/work.c", "group)) || g->holder != NULL ||", "group)) ||", "guardian resigns"),
@@ -956,8 +957,8 @@ MUTANTS = {
         "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }
 
-# Mutants that show only if two things happen at the same time, so that the killer may miss them. `make soak` tries each until it is
-# killed, and prints the number of tries; `make check` omits them.
+# Mutants that have an effect only in a race, which a killer may miss. `make soak` tries each of these mutants until it is killed,
+# and prints the number of tries. `make check` omits them.
 RACES = {
     "the return of a leader's messages is not recorded": (
         "daemon/recorder.c", "    bool found = is_sign_of_life(rule) && out->announced;", "    bool found = false;",
@@ -971,8 +972,9 @@ RACES = {
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
 }
 
-# The algorithms of the lecture notes, without the repairs made here: ([(file, text, replacement) ...], arguments of elect verify). The
-# counterexample is in the file of that name beside this one. The notes have no ring timer; no timer can stop a list that circles.
+# The algorithms of the lecture notes, without the repairs of this project: ([(file, text, replacement) ...], arguments of elect
+# verify). The counterexample of each algorithm is in the file with its name in this folder. The notes have no ring timer, because
+# no timer can stop a list that circles.
 NO_RING_TIMER = ("ring_links.c", "    start(p, ELECT_RING_TIMER);\n", "")
 NOTES = {
     "active-ring-notes-order": (

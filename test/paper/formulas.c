@@ -1,4 +1,4 @@
-/* The formulas of the literature, which the simulator must reproduce. */
+/* Checks that the simulator reproduces the formulas of the literature. */
 #include "../support.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ static void must_agree_on(const struct world *w, uint32_t id)
 
 /* ---- bully ---- */
 
-/* Only the old leader n is dead and i notices: with c = n - i, c*c+n-2 messages are sent and
- * c(c-1)+n-2 are delivered. */
+/* If only the old leader n is dead and process i notices, then with c = n - i, c*c+n-2 messages are
+ * sent and c(c-1)+n-2 are delivered. */
 static void bully_one_initiator(void **state)
 {
     (void)state;
@@ -29,8 +29,8 @@ static void bully_one_initiator(void **state)
             must_agree_on(w, n - 1);
             assert_int_equal(world_total(w), c * c + n - 2);
             assert_int_equal(w->books.delivered, c * (c - 1) + n - 2);
-            /* the election is over by begin + 2T for any n, even if the old leader is alive and
-             * delays vary */
+            /* the election ends by begin + 2T for any n, even if the old leader is alive and delays
+             * vary */
             assert_true(w->changed <= 2 * w->config.answer_bound);
             for (unsigned seed = 1; seed <= 5; seed++) {
                 w = hold_format("processes 1..%u begin %u delay 1..9 seed %u", 4 * n, i, seed);
@@ -60,7 +60,7 @@ static void bully_tells_lower(void **state)
     }
 }
 
-/* All begin at the same time: each of the n-1 processes has begun before a NOTICE arrives, and
+/* If all begin at the same time, each of the n-1 processes has begun before a NOTICE arrives, and
  * sends a NOTICE to every lower process. */
 static void bully_tells_lower_all_at_once(void **state)
 {
@@ -100,9 +100,9 @@ static void bully_all_at_once(void **state)
     }
 }
 
-/* The dead processes are any set that contains the highest. Let L be the live processes j >= i.
- * There is one ELECTION for each configured process above each process of L, |L|(|L|-1)/2 OKs, and
- * one COORDINATOR for each configured process below the winner. */
+/* The dead processes are any set that contains the highest process. Let L be the live processes j
+ * >= i. There is one ELECTION for each configured process above each process of L, |L|(|L|-1)/2
+ * OKs, and one COORDINATOR for each configured process below the winner. */
 static void bully_dead_sets(void **state)
 {
     struct dice dice;
@@ -270,7 +270,8 @@ static uint64_t permutations(uint32_t *values, unsigned fixed, unsigned n, uint6
     return count;
 }
 
-/* The mean over all arrangements, which are enumerated, is exactly N times the harmonic number. */
+/* The mean over all arrangements is exactly N times the harmonic number. The test enumerates all
+ * arrangements. */
 static void chang_roberts_mean_exact(void **state)
 {
     (void)state;
@@ -281,12 +282,12 @@ static void chang_roberts_mean_exact(void **state)
             values[i] = i;
         uint64_t count = permutations(values, 0, n, &total);
         for (unsigned i = 1; i <= n; i++)
-            expected += count * n / i; /* count = n! is divisible by every i */
+            expected += count * n / i; /* `count` is n!, which is divisible by every i */
         assert_int_equal(total, expected);
     }
 }
 
-/* At N = 1000, a sample of arrangements in the lab has the same mean within 1 %. */
+/* A sample of arrangements with N = 1000 in the lab has the same mean within 1 %. */
 static void chang_roberts_mean_sampled(void **state)
 {
     struct experiment e;
@@ -310,9 +311,9 @@ static void chang_roberts_mean_sampled(void **state)
 
 /* ---- recovery ---- */
 
-/* Any process crashes and recovers at any time, and all processes agree in the end. The bully and
- * the active ring need the detector for this, because a process that recovers during one of their
- * elections may miss the outcome. */
+/* Any process may crash and recover at any time, and all processes agree in the end. The bully and
+ * the active ring need the failure detector for this agreement, because a process that recovers
+ * during one of their elections may miss the outcome. */
 static void a_recovery_at_any_time(void **state)
 {
     const char *const algorithms[] = {"ring", "ring form multicast", "chang-roberts",
@@ -380,7 +381,7 @@ static void lab_equals_world(void **state)
         uint64_t everyone = ~(uint64_t)0 >> (64 - n);
         uint64_t live = dice_throw(&dice) & everyone;
         bool all = dice_below(&dice, 2) == 0;
-        if (trial % 3 > 0) /* few processes are dead, or none */
+        if (trial % 3 > 0) /* few or no processes are dead */
             live |= dice_throw(&dice) | dice_throw(&dice) | (trial % 3 == 1 ? everyone : 0);
         live &= everyone;
         if (live == 0)

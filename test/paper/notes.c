@@ -73,7 +73,7 @@ static void an_ok_ends_my_part(void **state)
     assert_int_equal(a.node.state, ELECT_WAITING);
     actor_hears(&a, 4, says(ELECT_OK));
     assert_rule(&a, WAITS_ALREADY);
-    actor_happens(&a, ELECT_ANSWER_TIMER); /* the timer was stopped, but it fires */
+    actor_happens(&a, ELECT_ANSWER_TIMER); /* the timer fires although it was stopped */
     assert_rule(&a, NOTHING);
     assert_int_equal(a.node.state, ELECT_WAITING);
 }
@@ -101,7 +101,7 @@ static void an_election_starts_one_only_if_none_is_held_already(void **state)
     assert_int_equal(a.out.sends, 1);
     assert_int_equal(a.out.start, 0); /* the timers continue */
     actor_hears(&a, 4, says(ELECT_OK));
-    actor_hears(&a, 0, says(ELECT_ELECTION)); /* a process that waits also holds an election */
+    actor_hears(&a, 0, says(ELECT_ELECTION)); /* a waiting process also holds an election */
     assert_rule(&a, ANSWERS);
     assert_int_equal(a.out.sends, 1);
 }
@@ -206,7 +206,7 @@ static void the_biggest_always_wins_a_lower_announcer_is_challenged(void **state
     actor_hears(&a, 2, says(ELECT_COORDINATOR));
     assert_rule(&a, LOWER_LEADS);
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(4)));
-    actor_hears(&a, 2, says(ELECT_COORDINATOR)); /* it already holds an election */
+    actor_hears(&a, 2, says(ELECT_COORDINATOR)); /* the process already holds an election */
     assert_rule(&a, ELECTION_IS_ON);
     assert_int_equal(a.out.sends, 0);
 }
@@ -231,7 +231,8 @@ static void the_deadline_is_two_T_after_the_beginning(void **state)
     assert_int_equal(a.config.duration[ELECT_DEADLINE_TIMER - ELECT_FIRST_TIMER],
                      2 * a.config.duration[ELECT_ANSWER_TIMER - ELECT_FIRST_TIMER]);
     actor_happens(&a, ELECT_SUSPECT);
-    assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER)); /* at the beginning, not when OK arrives */
+    /* the deadline starts with the election, not with the first OK */
+    assert_true(actor_starts(&a, ELECT_DEADLINE_TIMER));
     actor_hears(&a, 3, says(ELECT_OK));
     assert_false(actor_starts(&a, ELECT_DEADLINE_TIMER));
     assert_false(actor_stops(&a, ELECT_DEADLINE_TIMER));
@@ -261,7 +262,8 @@ static void a_process_that_notices_sends_to_its_successor(void **state)
         actor_init(&a, rings[i], 4, 3, 2);
         actor_happens(&a, ELECT_SUSPECT);
         assert_rule(&a, SUSPECTS);
-        assert_true(actor_sent(&a, first_message[i], SET(0))); /* the ring closes here */
+        /* process 0 is the successor of the highest process */
+        assert_true(actor_sent(&a, first_message[i], SET(0)));
         assert_true(actor_starts(&a, ELECT_HOP_TIMER));
         assert_true(actor_starts(&a, ELECT_RING_TIMER));
     }
@@ -292,9 +294,10 @@ static void a_silent_successor_is_remembered_until_it_is_heard(void **state)
     actor_happens(&a, ELECT_HOP_TIMER); /* 1 is silent */
     actor_hears(&a, 2, ack(ELECT_ELECTION, 0, 1, 0));
     actor_hears(&a, 3, number(ELECT_ELECTION, 2, 1));
-    assert_true(actor_sent(&a, ELECT_ELECTION, SET(2))); /* it remembers that 1 is silent */
+    /* the process remembers that process 1 is silent */
+    assert_true(actor_sent(&a, ELECT_ELECTION, SET(2)));
     actor_hears(&a, 2, ack(ELECT_ELECTION, 2, 1, 0));
-    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0)); /* 1 is late, but alive */
+    actor_hears(&a, 1, ack(ELECT_ELECTION, 0, 1, 0)); /* process 1 is late, but alive */
     assert_rule(&a, LATE_ACK);
     actor_hears(&a, 3, number(ELECT_ELECTION, 3, 1));
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(1)));
@@ -307,13 +310,15 @@ static void one_message_at_a_time_in_order(void **state)
     actor_init(&a, ELECT_ACTIVE_RING, 4, 0, 3);
     actor_hears(&a, 3, number(ELECT_ELECT, 2, 1));
     assert_true(actor_sent(&a, ELECT_ELECT, SET(1)));
-    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 0); /* its own number first */
+    /* the process sends its own number first */
+    assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 0);
     assert_int_equal(a.node.queued, 2);
-    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 0)); /* acknowledges a message not sent yet */
+    /* this ACK is for a message that was not sent yet */
+    actor_hears(&a, 1, ack(ELECT_ELECT, 2, 1, 0));
     assert_rule(&a, LATE_ACK);
     actor_hears(&a, 1, ack(ELECT_ELECT, 0, 1, 0));
     assert_rule(&a, ACKED);
-    assert_int_equal(a.out.send[0].message.origin, 2); /* then the other one */
+    assert_int_equal(a.out.send[0].message.origin, 2); /* the other number follows */
 }
 
 static void a_hop_is_acknowledged(void **state)
@@ -360,7 +365,8 @@ static void a_message_of_a_round_that_is_over_is_dropped(void **state)
         actor_hears(&a, 0, m);
         assert_rule(&a, ROUND_IS_OVER);
         assert_int_equal(a.out.sends, 1);
-        assert_int_equal(a.out.send[0].message.seen, 0); /* the later election will reach it */
+        /* the later election will also reach process 0 */
+        assert_int_equal(a.out.send[0].message.seen, 0);
     }
 }
 
@@ -376,7 +382,7 @@ static void a_sender_in_an_early_round_is_told_of_a_decided_one(void **state)
         actor_hears(&a, 0, m);
         assert_rule(&a, TELLS_ROUND);
         assert_int_equal(a.out.send[0].message.seen, 2);
-        m.round = 2; /* it was down when round 2 was decided */
+        m.round = 2; /* process 0 was down when round 2 was decided */
         actor_hears(&a, 0, m);
         assert_int_equal(a.out.send[0].message.seen, rings[i] == ELECT_RING ? 0 : 2);
         actor_init(&a, rings[i], 4, 0, NOBODY);
@@ -397,7 +403,7 @@ static void the_round_survives_a_crash(void **state)
         elect_init(&a.config, &a.node, 1, NOBODY, &(struct elect_saved){.round = 7}, 0, &a.out);
         actor_happens(&a, ELECT_START);
         assert_int_equal(a.node.saved.round, 8);
-        assert_true(a.out.persist); /* before anything is sent */
+        assert_true(a.out.persist); /* the process persists the round before it sends anything */
         actor_hears(&a, 2, ack(first_message[i], 1, 8, 0));
         assert_false(a.out.persist);
     }
@@ -420,7 +426,8 @@ static void of_two_outcomes_in_a_round_the_higher_counts(void **state)
     actor_hears(&a, 3, listed(ELECT_COORDINATOR, 2, SET(0) | SET(2), 1));
     assert_rule(&a, OUTRANKED);
     assert_int_equal(a.node.leader, 3);
-    assert_int_equal(a.node.queued, 2); /* passed on nevertheless */
+    /* the announcement is passed on although it changes nothing */
+    assert_int_equal(a.node.queued, 2);
 }
 
 static void a_process_that_is_behind_begins_again_in_a_later_round(void **state)
@@ -444,7 +451,7 @@ static void a_higher_round_is_adopted_and_clears_the_participant(void **state)
     actor_init(&a, ELECT_CHANG_ROBERTS, 4, 2, NOBODY);
     actor_happens(&a, ELECT_SUSPECT);
     actor_hears(&a, 1, number(ELECT_ELECTION, 0, 5));
-    assert_rule(&a, REPLACES_LOWER); /* not a participant of this round yet */
+    assert_rule(&a, REPLACES_LOWER); /* the process does not participate in this round yet */
     assert_int_equal(a.node.saved.round, 5);
     assert_true(actor_starts(&a, ELECT_RING_TIMER));
     assert_int_equal(a.node.queued, 1);
@@ -462,7 +469,8 @@ static void each_process_adds_its_number_and_passes_the_list_on(void **state)
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(2)));
     assert_int_equal(a.out.send[1].message.list, SET(0) | SET(1));
     assert_int_equal(a.out.send[1].message.origin, 0);
-    actor_hears(&a, 0, listed(ELECT_ELECTION, 0, SET(0), 1)); /* the network duplicated it */
+    /* the network has duplicated the message */
+    actor_hears(&a, 0, listed(ELECT_ELECTION, 0, SET(0), 1));
     assert_rule(&a, PASSED_ON_BEFORE);
     assert_int_equal(a.out.sends, 1);
 }
@@ -501,7 +509,7 @@ static void or_the_result_is_multicast_to_all_on_the_list(void **state)
     actor_hears(&a, 0, listed(ELECT_LEADER, 0, SET(0) | SET(1) | SET(2), 1));
     assert_rule(&a, IS_HIGHEST);
     assert_true(elect_leads(&a.node, 0));
-    assert_int_equal(a.out.sends, 0); /* no hop, no acknowledgement */
+    assert_int_equal(a.out.sends, 0); /* a multicast result is neither passed on nor acknowledged */
 }
 
 static void an_orphaned_list_is_adopted(void **state)
@@ -524,7 +532,7 @@ static void the_members_of_the_announcement_are_the_new_ring(void **state)
     actor_init(&a, ELECT_RING, 5, 0, 4);
     actor_hears(&a, 3, listed(ELECT_COORDINATOR, 3, SET(0) | SET(2) | SET(3), 1));
     assert_rule(&a, ACCEPTS);
-    assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2))); /* 1 is not on the list */
+    assert_true(actor_sent(&a, ELECT_COORDINATOR, SET(2))); /* process 1 is not on the list */
 }
 
 static void an_announcement_is_passed_on_once(void **state)
@@ -624,7 +632,8 @@ static void a_higher_number_is_passed_on(void **state)
     assert_rule(&a, PASSES_HIGHER);
     assert_true(actor_sent(&a, ELECT_ELECTION, SET(2)));
     assert_int_equal(a.node.state, ELECT_ELECTING);
-    actor_hears(&a, 0, number(ELECT_ELECTION, 3, 1)); /* it would circle forever if 3 were dead */
+    /* this number would circle forever if process 3 were dead */
+    actor_hears(&a, 0, number(ELECT_ELECTION, 3, 1));
     assert_rule(&a, PASSED_ON_BEFORE);
 }
 
@@ -773,7 +782,7 @@ static void a_leader_tells_a_lower_leader(void **state)
     assert_rule(&a, TELLS_LOWER);
     assert_true(actor_sent(&a, ELECT_HEARTBEAT, SET(1)));
     watched(&a, ELECT_RING, 3, 3);
-    actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 4)); /* 1 would ignore an earlier round */
+    actor_hears(&a, 1, number(ELECT_HEARTBEAT, 1, 4)); /* process 1 would ignore an earlier round */
     assert_rule(&a, LOWER_LEADS);
 }
 

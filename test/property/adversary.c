@@ -31,7 +31,8 @@
 #define STEPS 600
 #define POOL  4096
 #define LEASE 8
-#define GRAIN 2 /* one clock may be a tick ahead when a lease begins, and another when it ends */
+/* one clock may be a tick ahead at the beginning of a lease, and another at its end */
+#define GRAIN 2
 
 struct letter {
     uint8_t from, to;
@@ -44,7 +45,7 @@ struct history {
     struct elect_node node[MAX];
     struct elect_saved disk[MAX];
     bool up[MAX], bounded, groups, started, changing;
-    bool steady; /* the lease never changes */
+    bool steady; /* true if the lease never changes */
     unsigned ticks[MAX];
     struct claims claims[MAX];
     elect_term latest; /* the largest token ever used */
@@ -52,9 +53,10 @@ struct history {
     unsigned letters, offices, changes, readmissions;
     elect_term testament[MAX];
     bool thefts;
-    elect_term stolen[MAX]; /* the largest term whose testament was sent while its author lived */
-    elect_term first[MAX];  /* the first term of an office: a leader may succeed itself */
-    unsigned overlaps;      /* offices that began while an office of a stolen term continued */
+    /* the largest term whose testament was sent while its leader was alive */
+    elect_term stolen[MAX];
+    elect_term first[MAX]; /* the first term of each office, because a leader may succeed itself */
+    unsigned overlaps;     /* offices that began while an office of a stolen term continued */
     const char *broken;
 };
 
@@ -79,8 +81,8 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
 }
 
 /* Returns true if the office relies on grants that a stolen testament ended. An office that
- * continues in a later term has grants of its own, but after the lease was made shorter, the longer
- * grants of the stolen term may still count. */
+ * continues in a later term has newer grants, but the longer grants of the stolen term may still
+ * count after the lease was shortened. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
     return h->node[i].mandate.leader.token <= h->stolen[i] ||
@@ -126,7 +128,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     judge(h, i, before, &out);
 }
 
-/* Nominates a process, which is the only effect of elections that matters here. */
+/* Nominates a process. In these histories this is the only effect of an election. */
 static void nominate(struct history *h, uint8_t i)
 {
     struct elect_node *node = &h->node[i];
@@ -159,7 +161,7 @@ static void tick(struct history *h, uint8_t i)
 
 static bool forgot(const struct history *h, uint8_t i) { return h->disk[i].incarnation == 0; }
 
-/* Starts a process that has lost its state. It does not know what it has granted before. */
+/* Starts a process that has lost its state, and so does not know what it has granted. */
 static void readmit(struct history *h, uint8_t i)
 {
     struct elect_output out;
@@ -169,8 +171,8 @@ static void readmit(struct history *h, uint8_t i)
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
-/* Deletes the state of a process, unless another process has lost its state, because enough others
- * must remember. */
+/* Deletes the state of a process, unless another process has also lost its state: enough processes
+ * must remember the grants. */
 static void lose_state(struct history *h, uint8_t i)
 {
     for (uint8_t j = 0; j < h->config.n; j++)
@@ -195,7 +197,7 @@ static void leave_testament(struct history *h, uint8_t i)
     send_testament(h, i);
 }
 
-/* Sends the testaments of all members that lead, and of some that may be about to. */
+/* Sends the testaments of all members that lead, and of some that may be about to lead. */
 static void steal_testaments(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -211,7 +213,7 @@ static void change(struct history *h, uint8_t i)
     const struct elect_membership *m = &h->node[i].saved.membership;
     elect_set bit = (elect_set)1 << below(h, h->config.n);
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
-    if (h->steady) /* only after a lease was made shorter must the next change wait */
+    if (h->steady) /* the next change need not wait, because the lease is never shortened */
         h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
     step(h, i, elect_changes(members, m->voters ^ bit, 0));
 }
@@ -228,7 +230,7 @@ static void restart(struct history *h, uint8_t i)
     perform(h, i, &out);
 }
 
-/* Lets every leader change the membership. */
+/* Every leader changes the membership. */
 static void change_somewhere(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -268,7 +270,7 @@ static void move(struct history *h)
 
 /* ---- groups ---- */
 
-/* Delivers all messages between members of the group, and the messages that these cause. */
+/* Delivers all messages between members of the group, and all messages that follow from them. */
 static void settle(struct history *h, elect_set group, unsigned from)
 {
     for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
@@ -293,8 +295,8 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Makes a leader succeed itself, by letting its own voter answer that it has promised a larger
- * term. */
+/* Makes a leader succeed itself: the leader's own voter reports that it has promised a larger term.
+ * */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -341,7 +343,7 @@ static void move_group(struct history *h)
     bool leads = h->up[i] && elect_in_office(&h->node[i], 0);
     group |= (elect_set)1 << i;
     if (h->letters > POOL / 2)
-        from = h->letters = 0; /* old messages are lost */
+        from = h->letters = 0; /* all earlier messages are lost */
     if (h->thefts && below(h, 15) == 0)
         steal_testaments(h);
     if (kind < 2)
@@ -393,7 +395,9 @@ static void play(struct history *h, uint64_t seed)
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
     h->config.stable =
-        seed % 3 == 0 && !groups; /* processes then also send PRESENT, and learn of changes */
+        /* with this setting, processes also send PRESENT, which tells them about changes of the
+         * membership */
+        seed % 3 == 0 && !groups;
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
     for (uint8_t i = 0; i < n; i++)
@@ -434,5 +438,6 @@ int main(int argc, char **argv)
         (unsigned long long)overlaps);
     return offices < histories / 10 || changes < histories / 100 ||
            (h.thefts &&
-            overlaps < histories / 100); /* with fewer events, the histories test nothing */
+            /* fewer events would mean that the histories test nothing */
+            overlaps < histories / 100);
 }

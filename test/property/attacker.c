@@ -1,13 +1,14 @@
 /*
- * Tests the sessions against an attacker that has a copy of every packet ever sent. It delays,
- * drops, repeats, changes and reflects packets, across restarts, restored snapshots and clones,
- * while members install, use, remove and reinstall keys in any order. It checks that
- *  - a member accepts a message once, if its sender sent it to this life of the member, and never
- *    from an earlier state of the sender once a later one is known,
+ * Tests the sessions against an attacker that has a copy of every packet ever sent. The attacker
+ * delays, drops, repeats, changes and reflects packets, while members restart, restore snapshots,
+ * run as clones, and install, use, remove and reinstall keys in any order. The test checks that
+ *  - a member accepts a message at most once, and only if its sender sent it to this life of the
+ *    member,
+ *  - a member that knows a later state of the sender accepts no message from an earlier one,
  *  - a repeated packet never shows that a link works,
  *  - no honest member is told to stop,
- *  - when the attacker rests and all members have a common key, all can communicate, with few
- *    HELLOs, and know which keys the others have.
+ *  - when the attacker rests and all members have a common key, all members can communicate, send
+ *    few HELLOs, and know which keys the others have.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/session.h"
@@ -43,21 +44,22 @@ struct disk {
 /* One start of a member. */
 struct life {
     unsigned member;
-    bool earlier;      /* its state is a restored snapshot */
-    bool lost;         /* it has lost its state, and reports that */
-    uint64_t sequence; /* the sequence number of its state when it began */
+    bool earlier;      /* true if the state of the life is a restored snapshot */
+    bool lost;         /* true if the member has lost its state and says so */
+    uint64_t sequence; /* the sequence number of the state at the start of the life */
     uint32_t incarnation;
     uint64_t began, ended;
     uint8_t boot[SESSION_BOOT];
 };
 
-/* The key ids of a member, by slot, with 0 for an empty slot. They survive a restart. */
+/* The key ids of a member by slot, with 0 for an empty slot. A member keeps its keys when it
+ * restarts. */
 struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* The content of a DATA packet: the life of its sender, its number, and the life it is meant for.
- */
+/* The content of a DATA packet: the life of its sender, its number, and the life of its receiver.
+ * */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -74,18 +76,20 @@ static struct {
     unsigned life_count;
     struct ring ring[MEMBERS];
     uint32_t words, eras;
-    uint32_t heard[2][MEMBERS][MEMBERS]; /* the latest life of each that was heard in this life */
-    struct session_memory knew[MEMBERS][MEMBERS]; /* what it knew of each when it met that life */
-    bool taken[MEMBERS][WORDS];                   /* words that its present life has accepted */
+    /* the latest life of each other member that this member has heard */
+    uint32_t heard[2][MEMBERS][MEMBERS];
+    /* what the member knew of each other member before it heard that life */
+    struct session_memory knew[MEMBERS][MEMBERS];
+    bool taken[MEMBERS][WORDS]; /* the words that the present life has accepted */
     struct {
         uint32_t life;
         unsigned link;
         uint8_t salt[SEAL_SALT];
-    } shown[SHOWN]; /* packets that showed some life that a link works */
+    } shown[SHOWN]; /* packets that have shown that a link works */
     unsigned showings;
     struct letter pool[POOL];
     unsigned letters, delivered, hellos;
-    uint64_t got; /* words accepted, by all members */
+    uint64_t got; /* the number of words that members have accepted */
     const char *wrong;
 } w;
 
@@ -141,7 +145,7 @@ static bool has(unsigned i, uint8_t id)
     return id != 0 && (w.ring[i].id[0] == id || w.ring[i].id[1] == id);
 }
 
-/* Changes the keys of a member in any possible way, even if that cuts off others. */
+/* Changes the keys of a member in any possible way, even if the change cuts off other members. */
 static void turn_keys(unsigned i)
 {
     uint8_t id = (uint8_t)(1 + below(KEYS)), other = w.ring[i].use ^ 1u;
@@ -200,7 +204,7 @@ static void send_packet(const uint8_t *bytes, size_t length)
 {
     if (length == 0)
         return;
-    if (w.letters == POOL) { /* the older half is lost */
+    if (w.letters == POOL) { /* the older half of the packets is lost */
         memmove(w.pool, w.pool + POOL / 2, POOL / 2 * sizeof w.pool[0]);
         w.letters = POOL / 2;
         w.delivered = w.delivered > POOL / 2 ? w.delivered - POOL / 2 : 0;
@@ -224,7 +228,8 @@ static void say(unsigned i, unsigned j, bool lost)
     struct word word = {.life = w.life[i], .number = w.words};
     if (seal(s, peer_index(i, j), (const uint8_t *)"", 0, out) == 0)
         return;
-    struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)]; /* as `out` used it */
+    /* the nonce with which `out` was sealed */
+    struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)];
     memcpy(word.to, n->nonce, SEAL_NONCE);
     w.words++;
     send_packet(out, seal(s, peer_index(i, j), (uint8_t *)&word, sizeof word, out));
@@ -245,8 +250,8 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
-/* Returns true if the life began with an older state than the known life did. In a new era, the
- * sequence numbers begin again. */
+/* Returns true if the life began with an older state than the known life. Each era has sequence
+ * numbers of its own. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
     uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
@@ -279,7 +284,7 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     w.got++;
 }
 
-/* Checks that the other end of a session is a life that did not end before this life began. */
+/* Checks that the other end of a session is a life that overlaps this life. */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)
@@ -344,7 +349,7 @@ static void attack(unsigned i)
         deliver(i, l.bytes, l.length);
 }
 
-/* Repeats a part of the history, in the same order. */
+/* Sends a part of all recorded packets again, in the same order. */
 static void repeat(unsigned i)
 {
     unsigned first = (unsigned)below(w.letters + 1), count = (unsigned)below(20);
@@ -354,7 +359,7 @@ static void repeat(unsigned i)
     }
 }
 
-/* Delivers the next packet as a working network does: once, to its destination. */
+/* Delivers the next packet once and to its destination, as a working network does. */
 static void deliver_next(void)
 {
     if (w.delivered >= w.letters)
@@ -381,7 +386,8 @@ static bool can_speak(unsigned i, unsigned j)
     return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
 }
 
-/* Restarts a lost member in an era that no other member has met, if it can ask all others. */
+/* Restarts a member without state in an era that no other member has seen, if all other members can
+ * answer. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
@@ -406,7 +412,7 @@ static void move(void)
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
         forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
-        return; /* a member that was told to stop is not restarted */
+        return; /* a member that another member told to stop is not restarted */
     else if (!w.up[i])
         start(i);
     else if (w.lost[i] && below(8) == 0)
@@ -446,7 +452,7 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* Gives all members a common key, which they use, or two common keys, of which each member uses
+/* Gives all members one common key, which they use, or two common keys, of which each member uses
  * one. */
 static void agree_on_keys(void)
 {
@@ -466,7 +472,7 @@ static bool are_honest(unsigned i, unsigned j)
     return i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j];
 }
 
-/* Lets the network work without an attacker, for `turns` twentieths of a second. */
+/* Runs the network without an attacker for `turns` twentieths of a second. */
 static void pass(unsigned turns, bool talking)
 {
     for (unsigned turn = 0; turn < turns; turn++) {
@@ -483,7 +489,8 @@ static void pass(unsigned turns, bool talking)
     }
 }
 
-/* Checks what i knows about the keys of j, and which of its own keys i uses. */
+/* Checks what member i knows about the keys of member j, and which of its own keys member i uses.
+ * */
 static void check_keys(unsigned i, unsigned j, bool one_key)
 {
     const struct letter *last = &w.pool[w.letters - 1];
@@ -502,7 +509,7 @@ static void calm(void)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
-    bool talking = below(2) == 0; /* otherwise only HELLOs are sent */
+    bool talking = below(2) == 0; /* without words, members send only HELLOs */
     pass((unsigned)below(40), talking);
     agree_on_keys();
     for (unsigned i = 1; i < MEMBERS; i++)
@@ -525,7 +532,8 @@ static void calm(void)
             }
     pass(20, true);
     w.hellos = 0;
-    pass(100, true); /* five seconds: on each of six paths, a HELLO and its answer twice a second */
+    /* in five seconds, a HELLO and its answer twice a second on each of six paths */
+    pass(100, true);
     bool all = are_honest(0, 1) && are_honest(1, 2);
     if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
         wrong("more HELLOs than needed");
@@ -563,5 +571,5 @@ int main(int argc, char **argv)
     }
     printf("%llu histories, %llu words accepted\n", (unsigned long long)histories,
            (unsigned long long)got);
-    return got < histories; /* with fewer words, the histories test nothing */
+    return got < histories; /* fewer words would mean that the histories test nothing */
 }

@@ -20,14 +20,14 @@ static struct {
     struct dice dice;
     uint8_t durable[STORE_SIZE], cache[STORE_SIZE];
     bool dirty[SECTORS];
-    unsigned left; /* calls until it fails */
-    bool cut;      /* the failure is a power failure, not a kill */
-    unsigned bad;  /* slots that cannot be read */
+    unsigned left; /* the number of calls until the disk fails */
+    bool cut;      /* true for a power failure, false for a kill */
+    unsigned bad;  /* the slots that cannot be read, as bits */
 } disk;
 
 static uint64_t below(uint64_t bound) { return dice_below(&disk.dice, bound); }
 
-/* Returns true if this call fails. All later calls fail, too. */
+/* Returns true if this call fails. After a failure all later calls fail, too. */
 static bool fails(void)
 {
     if (disk.left == 0)

@@ -1,8 +1,8 @@
 /*
- * A storm, then calm. There are 20,000 random schedules for each algorithm, with loss, duplication,
- * reordering, crashes, recoveries and partitions. Some processes are down from the beginning, and
- * some stay down. In the calm, all live processes must agree on the highest of them within a time
- * limit.
+ * Plays 20,000 random schedules for each algorithm, each a storm and then a calm. A storm has loss,
+ * duplication, reordering, crashes, recoveries and partitions. Some processes are down from the
+ * beginning, and some stay down. In the calm, all live processes must agree on the highest of them
+ * within a time limit.
  *
  *     test_storm ALGORITHM [SCHEDULES [FIRST]]
  *
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The experiment, and the command line that would produce it. */
+/* An experiment, and the command line that repeats it. */
 struct storm {
     struct experiment experiment;
     struct text command;
@@ -83,7 +83,7 @@ static void draw(struct storm *s, const char *algorithm, uint64_t seed)
     dice_seed(&d, seed, DICE_SHUFFLE);
     unsigned n = 2 + (unsigned)dice_below(&d, seed % 16 == 0 ? 40 : 7),
              delay = 1 + (unsigned)dice_below(&d, 5);
-    unsigned storm = 8 * 2 * delay + 8; /* every recovery is over by 8T */
+    unsigned storm = 8 * 2 * delay + 8; /* every recovery has ended by 8T */
     experiment_init(e);
     text_clear(&s->command);
     text_add(&s->command, "elect sim");

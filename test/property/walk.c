@@ -1,7 +1,7 @@
 /*
- * A walk makes moves in random order, independent of any clock: messages are delivered out of
- * order, lost and duplicated, timers fire early and late, and processes crash and recover. Then the
- * faults end, time passes normally, and all live processes must agree on the highest of them.
+ * A walk makes moves in random order, independent of any clock. Messages are reordered, lost and
+ * duplicated, timers fire early and late, and processes crash and recover. After the last fault,
+ * time passes normally, and all live processes must agree on the highest of them.
  *
  *     test_walk ALGORITHM [WALKS [FIRST]]
  */
@@ -32,7 +32,8 @@ static void crash_or_recover(struct world *w, struct dice *d, struct happening *
 {
     uint8_t rank = (uint8_t)dice_below(d, w->config.n);
     struct fault fault = {.kind = world_up(w, rank) ? FAULT_CRASH : FAULT_RECOVER, .rank = rank};
-    if (fault.kind == FAULT_RECOVER || (w->up & (w->up - 1)) != 0) /* one stays up */
+    /* at least one process stays up */
+    if (fault.kind == FAULT_RECOVER || (w->up & (w->up - 1)) != 0)
         world_fault(w, &fault, h);
 }
 

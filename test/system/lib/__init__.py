@@ -1,1 +1,1 @@
-"""Code that the suites of this folder share."""
+"""Code that the suites of the folder above share."""

@@ -21,8 +21,8 @@ def case(function):
 
 
 def tell(case, worker, out, since):
-    """Prints the result of a case that has ended, the parts that it skipped and the values that it measured, and, if it failed,
-    all its output."""
+    """Prints the result of a case that has ended, the parts that it skipped and the values that it measured. If the case failed,
+    prints all its output, too."""
     out.seek(0)
     text = out.read()
     result = {0: "ok", SKIPPED: "skip"}.get(worker.returncode, "FAILED")
@@ -43,8 +43,8 @@ def end_all(running):
 
 
 def run_all(script, elect, waiting, jobs, over):
-    """Runs the cases and returns their results. After a signal, this function ends the running cases, not the signal handler: a
-    handler that waits for a process never returns if it interrupts a wait for the same process."""
+    """Runs the cases and returns their results. After a signal, this function ends the running cases. The signal handler must not
+    do so: a handler that waits for a process never returns if it interrupts a wait for the same process."""
     running, results = {}, {}
     try:
         while running or (waiting and time.monotonic() < over):
@@ -65,7 +65,7 @@ def run_all(script, elect, waiting, jobs, over):
 
 
 def many(script, elect, wanted, jobs, seconds=float("inf")):
-    """Runs the cases, and starts no case after `seconds` seconds."""
+    """Runs the cases, and starts no more cases after `seconds` seconds."""
     begun = time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end_once)
@@ -78,7 +78,7 @@ def many(script, elect, wanted, jobs, seconds=float("inf")):
 
 
 def play(case):
-    """Runs a case; raises NotHere, with the reason, if the case cannot run on this machine."""
+    """Runs a case. Raises NotHere, with the reason, if the case cannot run on this machine."""
     case(None)
 
 

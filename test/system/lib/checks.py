@@ -21,7 +21,7 @@ class NotHere(Exception):
 
 
 def check(what, condition, *details):
-    """Records a failure unless the condition is true; the suite continues."""
+    """Records a failure unless the condition is true. The suite continues after a failure."""
     global count
     count += 1
     if not condition:
@@ -71,14 +71,14 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
 
 
 def is_unanswered(done):
-    """The daemon closed the connection because the request came too late on a busy machine. It has not read the request, so the
-    same command can be repeated. A command that got no answer within $ELECT_TIMEOUT may have taken effect, and must not be
-    repeated."""
+    """Returns True if the daemon closed the connection because the request came too late on a busy machine. The daemon has not
+    read such a request, so the same command can be repeated. A command that got no answer within $ELECT_TIMEOUT may have taken
+    effect, and must not be repeated."""
     return done.returncode == 3 and "the daemon closed the connection without an answer" in done.stderr
 
 
 def is_late(done):
-    """Returns True if slow members did not complete a hand-over as requested, which the refusal of the command shows."""
+    """Returns True if the command was refused because slow members did not complete the hand-over as requested."""
     return done.returncode == 1 and any(text in done.stderr for text in (
         "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
         "leads in another term now", "is handing over already", "has not heard from", "no leader is known",
@@ -86,13 +86,13 @@ def is_late(done):
 
 
 def skip(what, why):
-    """Reports that a part did not run on this machine: `why` is what the part needs, such as "needs root"."""
+    """Reports that a part of a case did not run on this machine. `why` says what the part needs, such as "needs root"."""
     skips.append(what)
     print(f"skipped: {what}: {why}", flush=True)
 
 
 def report():
-    """Ends the suite, with status 77 if no part of it could run on this machine."""
+    """Ends the suite. The exit status is 77 if no part of the suite could run on this machine."""
     for failure in failures:
         print(failure, file=sys.stderr)
     print(f"{count - len(failures)} passed, {len(failures)} failed, {len(skips)} skipped")

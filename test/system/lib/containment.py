@@ -1,12 +1,12 @@
-"""Ends every process that a suite started, however the suite itself ends: by a failure, ^C, a time limit or SIGKILL.
+"""Ends every process that a suite started, even if the suite itself ends by a failure, ^C, a time limit or SIGKILL.
 
 A suite consists of three processes. The front is the process that the caller started, whose process id the caller knows. The
-sweeper is its child. The suite itself is a child of the sweeper, and continues after its call of `contain`. Front and sweeper
-adopt orphaned descendants, so that they find even a process that leaves its parent, its process group or its session.
+sweeper is a child of the front. The suite itself is a child of the sweeper, and continues after its call of `contain`. Front and
+sweeper adopt orphaned descendants, so that they find even a process that leaves its parent, its process group or its session.
 
-When the suite has ended or the front has died, the sweeper kills all processes that are left. When the sweeper has died, the
-front kills them. They are in different sessions, and their command lines differ, so a signal to a process group, or to processes
-by name, does not hit both. If all three die at the same time, their descendants survive."""
+When the suite has ended or the front has died, the sweeper kills all remaining processes. When the sweeper has died, the front
+kills them. Front and sweeper are in different sessions and have different command lines, so a signal to a process group, or to
+processes by name, does not hit both. If all three processes die at the same time, their descendants survive."""
 
 import os
 import pathlib
@@ -17,13 +17,14 @@ import time
 from .processes import adopt_orphans, descendants, die_with_parent
 
 SWEEPER = str(pathlib.Path(__file__).resolve().with_name("sweeper.py"))
-PATIENCE = 10  # seconds between SIGTERM and SIGKILL, in which nested suites clean up
-HURRY = 1  # the same for processes that a suite left running when it ended by itself
+PATIENCE = 10  # seconds between SIGTERM and SIGKILL, which nested suites use to clean up
+HURRY = 1  # the same time for processes that a suite left running
 PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Signals those of the processes that are descendants, but no unrelated process that now has the number of one of them."""
+    """Signals those of the processes that are descendants. An unrelated process may now have the number of a former descendant,
+    and gets no signal."""
     ends = {}
     for pid in pids:
         try:
@@ -41,7 +42,7 @@ def send(number, pids):
 
 
 def reap(wanted):
-    """Reaps all children that have ended; returns the status of the wanted child if it is among them."""
+    """Reaps all children that have ended. Returns the status of the wanted child if that child is one of them."""
     status = None
     while True:
         try:
@@ -71,8 +72,8 @@ def sweep(patience):
 
 
 def watch(child, front=None):
-    """Passes signals on to the child until it has ended or the front has died, then ends all descendants. Returns the child's
-    status."""
+    """Passes signals on to the child until the child has ended or the front has died, then ends all descendants. Returns the
+    child's status."""
     while True:
         status = reap(child)
         if status is not None:
@@ -91,23 +92,23 @@ def leave(status):
 
 
 def end_once(number, frame):
-    """Ends the suite, which then cleans up; a second signal does not interrupt the cleanup."""
+    """Ends the suite, which then cleans up. A second signal does not interrupt the cleanup."""
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, lambda number, frame: None)
     sys.exit(128 + number)
 
 
 def start_sweeper(front, mask):
-    """Becomes the sweeper; returns only in its child, the suite."""
+    """Becomes the sweeper. Returns only in the sweeper's child, the suite."""
     os.setsid()
-    die_with_parent(signal.SIGTERM)  # sent when the front dies
+    die_with_parent(signal.SIGTERM)  # the kernel sends this signal when the front dies
     adopt_orphans()
     suite = os.fork()
     if suite > 0:
         os.execv(sys.executable, [sys.executable, "-IB", SWEEPER, str(front), str(suite)])
     die_with_parent(signal.SIGTERM)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # ignored under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:  # a signal that is ignored, as under nohup, stays ignored
             signal.signal(number, end_once)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
@@ -116,7 +117,7 @@ def contain():
     """Returns in a new process, in which the suite continues."""
     front = os.getpid()
     if "ELECT_TIER" in os.environ:
-        die_with_parent(signal.SIGTERM)  # a killed meson does not end the processes that it has started
+        die_with_parent(signal.SIGTERM)  # when meson is killed, the processes that it started continue
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *PASSED_ON})
     adopt_orphans()
     sweeper = os.fork()

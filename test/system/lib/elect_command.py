@@ -1,4 +1,4 @@
-"""The command under test: its location, and functions that run it."""
+"""The location of the command under test, and functions that run the command."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def run(*words, env=None, cwd=None, limit=10 * LIMIT):
-    """Runs elect until it ends and returns the process; `env` is added to this environment."""
+    """Runs elect until it ends, with `env` added to this environment, and returns the process."""
     try:
         return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=limit, cwd=cwd,
                               env=None if env is None else os.environ | env)
@@ -26,7 +26,8 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
 
 
 def answered(*words, **how):
-    """Runs elect until it ends, and again while a busy daemon closes the connection unanswered; returns the process."""
+    """Runs elect until it ends, repeats it while a busy daemon closes the connection without an answer, and returns the
+    process."""
     def found():
         done = run(*words, **how)
         return None if is_unanswered(done) else done
@@ -34,8 +35,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers: it shows how long a
-    process on this busy machine may have had to wait."""
+    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which shows how long a
+    process may have waited on this busy machine."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)
@@ -60,10 +61,10 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """Runs `elect init` for a member that others remember, which must refuse, and returns its process. The command waits
-    for answers of the other members for 2.5 renewals, and for at least a second. If a busy machine delays all answers for longer,
-    the command creates a state file, with which the daemon would stop. This function accepts the file only if it has measured such
-    a delay; then it removes the file and repeats the command."""
+    """Runs `elect init` for a member that other members remember. The command must refuse, and this function returns its process.
+    The command waits 2.5 renewals, and at least a second, for answers of the other members. If a busy machine delays all answers
+    for longer, the command creates a state file, which would make the daemon stop. This function accepts the file only if it has
+    measured such a delay. It then removes the file and repeats the command."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
@@ -83,8 +84,8 @@ def explain(cluster, name):
 
 
 def explained(cluster, name, missing=()):
-    """Returns the explanation once all members except `missing` have answered in full: on a busy machine a member may answer too
-    late."""
+    """Returns the explanation of `elect explain` when all members except `missing` have answered in full. The function repeats
+    the command, because on a busy machine a member may answer too late."""
     def found():
         said = explain(cluster, name)
         return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None

@@ -1,7 +1,7 @@
-"""Processes that run beside a cluster and write the evidence that the safety checker reads: a claimant for each member, which
-records when its member leads, and a resource, which checks tokens.
+"""Processes that run beside a cluster and write the evidence for the safety checker. A claimant beside each member records when
+that member leads, and a resource checks tokens.
 
-Each of these processes is forked, writes one file, and does not know which faults are injected into the cluster."""
+Each of these processes writes a file of its own, and does not know which faults a test injects into the cluster."""
 
 import collections
 import ctypes
@@ -23,11 +23,11 @@ from .run_socket import Talker, Words
 from .status_socket import ask
 
 EVERY = 0.004  # seconds between two queries
-LATE = 0.5  # seconds by which every twentieth write is delayed, as if the writer had been stopped
+LATE = 0.5  # seconds by which every twentieth write is delayed, as if its writer had been stopped
 
 
 class Stalls:
-    """Measures the longest time for which this machine stalled: a stall may depose a leader that would otherwise stay."""
+    """Measures the longest stall of this machine, because a stall may depose a leader that would otherwise stay."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -57,7 +57,7 @@ def enter(namespace):
 
 
 def fork(work, *args):
-    """Runs work(*args) in a forked process, which ends with this one; returns its process id."""
+    """Runs work(*args) in a forked process, which ends when this process ends. Returns the process id."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -77,9 +77,9 @@ def fork(work, *args):
 
 
 def promised(talker, path):
-    """Asks how long the member will lead, as a client with a deadline does. If the member does not lead, reports that the work
-    has stopped, as such a client must. Without a mandate the daemon makes no promise, so the answer counts only for the present
-    moment."""
+    """Asks how long the member will lead, as a client with a deadline does. If the member does not lead, the function reports
+    that the work has stopped, as such a client must. Without a mandate the daemon makes no promise, so the answer counts only for
+    the present moment."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:
@@ -100,7 +100,7 @@ def promised(talker, path):
 
 
 def claimant(member, namespace, path, resource, out):
-    """Asks again and again whether its member leads, records the claims, and writes to the resource while the member leads."""
+    """Keeps asking whether its member leads, records the claims, and writes to the resource while the member leads."""
     enter(namespace)
     late = collections.deque()  # (time, token) of delayed writes
     writes = 0
@@ -112,7 +112,7 @@ def claimant(member, namespace, path, resource, out):
             try:
                 door.sendto(json.dumps({"member": member, "token": token}).encode(), resource)
             except OSError:
-                pass  # a full socket loses this write
+                pass  # this write is lost if the socket is full
 
         while True:
             before = now()
@@ -147,7 +147,7 @@ def resource(path, out):
 
 
 class Weather:
-    """How the relay treats packets; shared memory with the relay."""
+    """The relay's treatment of packets, in memory that the relay and the test share."""
     FORM = "4d"  # minimum and maximum delay in seconds, fraction lost, fraction duplicated
 
     def __init__(self):
@@ -162,7 +162,7 @@ class Weather:
 
 
 def relay(namespace, ports, weather, seed):
-    """Replaces a bridge: frames keep their addresses, but may arrive late, out of order, twice or not at all."""
+    """Replaces a bridge. Frames keep their addresses, but may arrive late, out of order, twice or never."""
     enter(namespace)
     dice = random.Random(seed)
     sockets = {}
@@ -179,14 +179,14 @@ def relay(namespace, ports, weather, seed):
                 frame, origin = s.recvfrom(65536)
             except OSError:
                 continue
-            if origin[2] == 4:  # PACKET_OUTGOING: sent by this relay
+            if origin[2] == 4:  # PACKET_OUTGOING: this relay has sent the frame
                 continue
             home[frame[6:12]] = s
-            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # clear the checksum, which a virtual card does not compute
+            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # clears the checksum, which a virtual card does not compute
                 frame = frame[:40] + b"\0\0" + frame[42:]
             least, most, lost, doubled = weather.get()
             to = [home[frame[:6]]] if frame[:6] in home else [other for other in sockets if other is not s]
-            if frame[12:14] == b"\x08\x06":  # ARP is rare and not under test, so it is not disturbed
+            if frame[12:14] == b"\x08\x06":  # ARP is not under test, so its frames pass undisturbed
                 least = most = lost = doubled = 0.0
             for _ in range(0 if dice.random() < lost else 2 if dice.random() < doubled else 1):
                 count += 1

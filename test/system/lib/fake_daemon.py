@@ -1,6 +1,7 @@
-"""A fake daemon for elect run: it speaks the runner's protocol (src/client/talk.h), and can be late, silent, wrong or dead.
+"""A fake daemon for elect run. The fake daemon uses the runner's protocol (src/client/talk.h), and can be late, silent, wrong or
+dead.
 
-It knows exactly which leases it has granted and when each of them ends, by the clock that all processes share."""
+It records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
 
 import os
 import pathlib
@@ -19,8 +20,8 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "
 FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
-# A case that waits for the end of a lease uses this lease, which is short but survives a brief stall of this process. Without a
-# real-time priority, which only root gets, a busy machine needs more time to kill processes that must not outlive a lease.
+# A case that waits for the end of a lease uses this short lease, which still survives a brief stall of this process. Only root
+# gets a real-time priority. Without that priority, a busy machine needs a longer lease to kill all processes in time.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
@@ -53,12 +54,12 @@ class Client:
 
     def __init__(self, fake, connection):
         self.fake, self.connection = fake, connection
-        self.holders, self.heard = [], []  # the guardian's ends of channels; the packets that were heard
+        self.holders, self.heard = [], []  # the guardian's ends of channels; the packets that the runner sent
         self.until, self.holding, self.empty = 0, False, 0
-        self.theirs = None  # the runner's end of the latest channel, until it is sent
+        self.theirs = None  # the runner's end of the latest channel, until the daemon sends it
 
     def say(self, word, **fields):
-        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT carries the runner's end of the channel, and precedes GO
+        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT carries the runner's end of the channel, and must come before GO
             data = packet("WAIT", lease=self.fake.lease, renewal=self.fake.renewal, **{k: v for k, v in fields.items() if k == "leader"})
             try:
                 socket.send_fds(self.connection, [data], [self.theirs.fileno()])
@@ -77,11 +78,11 @@ class Client:
             pass  # the runner has disconnected
 
     def close(self):
-        self.connection.shutdown(socket.SHUT_RDWR)  # the thread that serves it sees the end, and closes it
+        self.connection.shutdown(socket.SHUT_RDWR)  # the thread of this connection sees the end and closes the connection
 
     def is_empty(self):
-        """Returns True if the guardian's channel of the last HOLD carried only the word for empty, or if the runner never got the
-        channel."""
+        """Returns True if the guardian's channel of the last HOLD carried only the word for "empty", or if the runner never got
+        the channel."""
         return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
 
 
@@ -121,7 +122,8 @@ class Fake:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def die(self):
-        """Acts as a killed daemon: closes every descriptor except the guardian's ends, which still receive words."""
+        """Acts as a killed daemon: closes every descriptor except the guardian's ends of the channels, which still receive
+        words."""
         if self.stopping:
             return
         self.stopping = True
@@ -175,10 +177,10 @@ class Fake:
             client.connection.close()
             return
         said = Said.of(data)
-        if said.word == "HOLD":  # before a test can see that HOLD was heard, and answer it
+        if said.word == "HOLD":  # this comes before a test can see the HOLD and answer it
             ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             client.holders.append([ours, b""])
-        answer = self.answer  # read first, because a test that sees the packet may change it
+        answer = self.answer  # the answer is chosen first, because a test that sees the packet may change it
         client.heard.append(said)
         if said.word == "HOLD":
             client.holding = True
@@ -206,7 +208,7 @@ class Fake:
         end = time.monotonic() + limit
         with self.changed:
             while True:
-                last = time.monotonic() > end  # read before the last check, because this process may stall, too
+                last = time.monotonic() > end  # the time is read before the last check, because this process may also stall
                 if value := holds():
                     return value
                 if last:

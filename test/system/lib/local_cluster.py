@@ -20,8 +20,8 @@ LAST_PORT = None
 
 
 def first_port():
-    """Returns the first port of a block of sixteen. This process keeps the last port of the block bound as long as it lives, so
-    that other processes choose other blocks."""
+    """Returns the first port of a block of sixteen. This process keeps the last port of the block bound until it ends, so that
+    other processes choose other blocks."""
     global LAST_PORT
     turn = os.getpid()
     while LAST_PORT is None:
@@ -36,8 +36,8 @@ def first_port():
 
 
 def free_ports(count):
-    """Returns ports that are free at this moment, that the kernel does not assign to arbitrary programs, and that no concurrent
-    case uses. Another process could take any other port before its member starts, or while that member is down."""
+    """Returns ports that are free now, that the kernel does not assign to arbitrary programs, and that no concurrent case uses.
+    Another process could take any other port before a member starts, or while the member is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -114,13 +114,13 @@ class LocalCluster:
         return answer["groups"][which] if answer else {}
 
     def known(self, name, which=0):
-        """Returns the group as a running member sees it, once the member answers."""
+        """Waits for an answer of a running member, and returns its view of the group."""
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """Returns (leader, term) once all members agree. A leader that succeeds itself while its work continues still reports the
-        term in which the work began, while the others report its later term. The term returned is the earlier one, because it is
-        the token of the work."""
+        """Returns (leader, term) when all members agree. A leader that succeeds itself while its work continues still reports the
+        term in which the work began, but the others report its later term. This function returns the earlier term, because that
+        term is the token of the work."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():
@@ -129,7 +129,7 @@ class LocalCluster:
             leader = leaders.pop() if len(leaders) == 1 else None
             own = self.group(leader) if leader not in (None, other_than) else {}
             terms = {group.get("term") for n, group in seen.items() if n != leader}
-            if not own.get("leads") or len(terms) > 1 or None in terms:  # a member that has only heard who leads knows no term yet
+            if not own.get("leads") or len(terms) > 1 or None in terms:  # a member that knows its leader only by hearsay knows no term yet
                 return None
             later = all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
             return (leader, own["term"]) if later else None
@@ -140,7 +140,7 @@ class LocalCluster:
         return self.leader()
 
     def elect(self, name, *words):
-        """Runs a verb, and repeats it as long as a busy daemon closes the connection without an answer."""
+        """Runs a verb, and repeats the command while a busy daemon closes the connection without an answer."""
         return answered(*words, "-c", self.conf, "--id", name)
 
     def elect_briefly(self, name, *words):
@@ -149,7 +149,7 @@ class LocalCluster:
 
     def resign(self, name, which=0):
         """Makes the member resign until it no longer leads. If slow members do not take over in time, the member leads again and
-        the command reports that; then this function repeats the order."""
+        the command reports so. This function then repeats the order."""
         def resigned():
             done = self.elect(name, "resign", "-g", self.groups[which])
             holds("resign", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
@@ -157,8 +157,8 @@ class LocalCluster:
         return wait(f"{name} resigns", resigned)
 
     def transfer(self, to, which=0):
-        """Transfers leadership until member `to` leads. If `to` is slow and does not take over in time, any member may lead, and
-        the next order goes to that member. Returns the process of the last hand-over, or None if `to` led already."""
+        """Transfers leadership until member `to` leads. If `to` does not take over in time, any member may lead, and the next
+        order goes to that member. Returns the process of the last command, or None if `to` already led."""
         done = None
 
         def transferred():

@@ -1,4 +1,4 @@
-"""The log of a daemon in its text form: key=value, as docs/formats.md describes it."""
+"""Parses and formats the text form of a daemon's log, key=value, as docs/formats.md describes it."""
 
 import json
 import re
@@ -7,7 +7,7 @@ PAIR = re.compile(r'([a-z]+)=("(?:[^"\\]|\\.)*"|[A-Za-z0-9._:/-]+)(?: |$)')
 
 
 def parse(line):
-    """Returns the keys and values of a line, all of them strings; None if it is not a line of the log."""
+    """Returns the keys and values of a line, all as strings, or None if the line is not a line of the log."""
     found, at = {}, 0
     while at < len(line):
         pair = PAIR.match(line, at)
@@ -28,7 +28,7 @@ def written(entry):
 
 
 def prose(line):
-    """Formats a line as `elect history` prints it; returns any other line unchanged."""
+    """Formats a line of the log as `elect history` prints it. Returns any other line unchanged."""
     entry = parse(line)
     if entry is None:
         return line

@@ -10,7 +10,7 @@ FOLDERS = ("src", "test", "docs", "tools", "bench", "include", "examples", "pack
 
 
 def documents(root):
-    """All documents of the tree, except those in build folders and hidden folders."""
+    """Returns all documents of the tree, except those in build folders and hidden folders."""
     for path in sorted(pathlib.Path(root).rglob("*.md")):
         first = path.relative_to(root).parts[0]
         if not first.startswith((".", "build")):
@@ -29,7 +29,7 @@ def parts(text):
 
 
 def headings(text):
-    """The anchors to which a link can point."""
+    """Returns the anchors to which a link can point."""
     seen = {}
     for kind, piece in parts(text):
         if kind == "heading":

@@ -1,8 +1,8 @@
 """A cluster of real daemons, each in a network namespace of its own, and the faults that a test can inject.
 
 A cut is a rule in the switch, so that it begins and ends for all members at the same time. To delay, reorder, duplicate or lose
-packets, a relay replaces the switch; a cut is then a rule in the namespace of each receiver. However the test ends, all of this
-is removed."""
+packets, a relay replaces the switch, and a cut is then a rule in the namespace of each receiver. All namespaces and rules are
+removed, however the test ends."""
 
 import atexit
 import fcntl
@@ -184,8 +184,8 @@ class NamespaceCluster:
     # ---- members ----
 
     def make_members(self):
-        """Runs elect init once for all members, in one folder, so that it need not wait for answers of other members; then copies
-        the states to the members."""
+        """Runs elect init once for all members, in one folder, so that the command need not wait for answers of other members.
+        Then copies the states to the members."""
         made = self.folder / "made"
         words = [f"{name}=127.0.0.1:{PORT + i}" for i, name in enumerate(self.names)]
         done = self.command("init", "-c", made / "elect.conf", "--new-cluster", *words)
@@ -239,7 +239,7 @@ class NamespaceCluster:
     # ---- processes ----
 
     def launch(self, name, machine=None, folder=None, offset=None, stderr=None):
-        """Starts the daemon of a member; its CLOCK_BOOTTIME is `offset` seconds ahead."""
+        """Starts the daemon of a member with a CLOCK_BOOTTIME that is `offset` seconds ahead."""
         machine, folder = machine or name, folder or name
         time_space = ["unshare", "--time", "--boottime", str(offset)] if offset is not None else []
         with open(self.evidence / f"{folder}.log", "a") as log:
@@ -255,7 +255,7 @@ class NamespaceCluster:
             self.say(f"{name} is started")
 
     def begin(self):
-        """Starts all members and the processes that watch them; returns once the evidence contains a leader."""
+        """Starts all members and the processes that watch them. Returns when the evidence contains a leader."""
         self.start(*self.names)
         self.watch()
         return self.settle()
@@ -301,7 +301,7 @@ class NamespaceCluster:
             self.signal(name, signal.SIGCONT)
 
     def ended(self, name, limit=LIMIT):
-        """Waits until the daemon has ended by itself; returns its exit status."""
+        """Waits until the daemon has ended by itself. Returns its exit status."""
         try:
             return self.daemons[name].wait(limit)
         except subprocess.TimeoutExpired:
@@ -316,7 +316,8 @@ class NamespaceCluster:
         return subprocess.run([self.elect_binary, *map(str, words)], capture_output=True, text=True, timeout=10 * LIMIT)
 
     def elect(self, name, *words):
-        """Runs a verb on the machine of that member, and again while a busy daemon closes the connection unanswered."""
+        """Runs a verb on the machine of that member, and repeats the command while a busy daemon closes the connection without an
+        answer."""
         def found():
             done = self.elect_once(name, *words)
             return None if is_unanswered(done) else done
@@ -341,13 +342,13 @@ class NamespaceCluster:
         return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
-        """Returns (leader, term) if all of these members report the same leader and term, and the leader confirms them."""
+        """Returns (leader, term) if all of these members report the same leader and term, and the leader agrees."""
         views = {self.view(name) for name in names}
         one = views.pop() if len(views) == 1 else None
         return one if one is not None and self.group(one[0]).get("leads") else None
 
     def leader(self, among=None, other_than=(), limit=LIMIT):
-        """Returns (leader, term) once all `among` follow that leader."""
+        """Returns (leader, term) when all members in `among` follow the same leader."""
         names = [name for name in among or self.names if self.runs(name)]
 
         def found():
@@ -364,7 +365,7 @@ class NamespaceCluster:
         return [name for name in self.names if name not in names]
 
     def voters_only(self, *names):
-        """Returns those of the members that may lead."""
+        """Returns the members that may lead."""
         return [name for name in names if name != self.witness]
 
     def events(self, name, *kinds):
@@ -412,7 +413,7 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
-        # A sweeper signals all processes. The commands that clean up must survive that, and inherit ignored signals.
+        # A sweeper signals all processes. The commands that clean up must survive these signals, so they inherit them as ignored.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
@@ -450,7 +451,7 @@ class NamespaceCluster:
         return ends
 
     def small_disk(self, name, size):
-        """Moves the state of a member that is not running to a disk of its own, of that size."""
+        """Moves the state of a stopped member to a disk of its own with that size."""
         place = self.folder / name / "state"
         kept = [(path.name, path.read_bytes()) for path in place.iterdir() if path.is_file()]
         run("mount", "-t", "tmpfs", "-o", f"size={size}", "elect-test", place)

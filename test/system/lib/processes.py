@@ -10,15 +10,15 @@ import time
 
 from .checks import Failure
 
-LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; it affects no other result
-# Commands wait for a daemon as long as the suites do, because their defaults of a few seconds are meant for people.
+LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no other result depends on this limit
+# Commands wait for a daemon as long as the suites do. The default timeouts of a few seconds are meant for people.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, which gives a
-    process that stalled until then one more chance."""
+    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, so that a stall of
+    this process does not fail the wait."""
     end = time.monotonic() + limit
     while True:
         last = time.monotonic() > end
@@ -40,8 +40,8 @@ def adopt_orphans():
 
 
 def descendants():
-    """Returns all descendants of this process, including those that are not dumpable, because any user may read the parent of a
-    process."""
+    """Returns all descendants of this process. These include processes that are not dumpable, because any user may read the
+    parent of a process."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -97,14 +97,14 @@ def pidfd(pid):
 
 
 def signal_both(guardian, number):
-    """Signals a member and its guardian as if their machine had failed: the guardian cannot report the death of the member.
-    After SIGKILL the member has no open sockets."""
+    """Signals a member and its guardian as if their machine had failed, so that the guardian cannot report the death of the
+    member. After SIGKILL the member has no open sockets."""
     if guardian.poll() is not None:
         return
     os.kill(guardian.pid, signal.SIGSTOP)
     member = member_of(guardian.pid)
     if member is not None and (end := pidfd(member)) is not None:
-        signal.pidfd_send_signal(end, number)  # the number still belongs to the member, because its stopped guardian cannot reap it
+        signal.pidfd_send_signal(end, number)  # the process id still belongs to the member, because its stopped guardian cannot reap it
         if number == signal.SIGKILL:
             select.select([end], [], [], LIMIT)
         os.close(end)

@@ -1,4 +1,4 @@
-"""The client's end of a member's run socket (src/client/talk.h): a runner, or a client that was given a deadline."""
+"""The client's end of a member's run socket (src/client/talk.h), for a runner or for a client with a deadline."""
 
 import array
 import os
@@ -17,7 +17,7 @@ NOW, LOOSE, YIELDS, FAILED, UNHEALTHY = 1, 2, 16, 32, 64
 
 
 def clock():
-    """The clock of leases, in microseconds."""
+    """Returns the time by the clock of leases, in microseconds."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
@@ -67,7 +67,7 @@ class Talker:
         try:
             try:
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
-            except ConnectionResetError:  # the daemon left something unread, but had also sent something
+            except ConnectionResetError:  # the daemon had sent a packet, but left a request unread
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
         except OSError:
             return Words("END")
@@ -87,8 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Returns the time until which the member leads, by the clock of leases, or 0 if it no longer leads. `left` is the
-        longest time that a client requests."""
+        """Returns the time until which the member leads, by the clock of leases, or 0 if the member no longer leads. `left` is
+        the longest time that a client requests."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")
@@ -98,7 +98,7 @@ class Talker:
         return self.until
 
     def hold(self, group="main", flags=0):
-        """Asks whether the run may start its command, and returns the packet that permits or refuses it."""
+        """Asks whether the run may start its command, and returns the packet that permits or refuses the start."""
         self.say("HOLD", group=group, flags=flags)
         return self.until_hears("GO", "NO", "REFUSED")
 

@@ -1,4 +1,4 @@
-"""Helpers for the tests of elect run: one run beside a fake daemon, and all processes that it started."""
+"""Helpers for the tests of elect run: one run beside a fake daemon, and all processes that the run started."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ from .processes import LIMIT, children, die_with_parent, state, wait
 HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
 UNPRIVILEGED = 65534
-ENDING = 100_000  # microseconds before a deadline in which a stall of the machine delays the end of the work
+ENDING = 100_000  # a stall within this time (microseconds) before a deadline delays the end of the work
 
 
 def environ(pid):
@@ -36,7 +36,8 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    """Recognizes elect by its command line, because an ordinary user can see nothing else of a process that is not dumpable."""
+    """Recognizes elect by its command line, the only part of a process that an ordinary user can see if the process is not
+    dumpable."""
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
@@ -48,7 +49,8 @@ def session(pid):
 
 
 def is_dying(pid):
-    """Returns True if the process was killed but has had no processor time to end: it will never run its own code again."""
+    """Returns True if the process was killed but has not ended yet for lack of processor time. Such a process never runs its own
+    code again."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
@@ -59,11 +61,12 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Two runs worked at the same time, or a run worked when it must not."""
+    """Two runs worked at the same time, or a run worked when it was not allowed to."""
 
 
 class Stalls:
-    """Records when the processors of this machine stalled, and for how long: no process meets a deadline during a stall."""
+    """Records when the processors of this machine stalled, and for how long, because no process can meet a deadline during a
+    stall."""
 
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile(prefix="elect-stalls-")
@@ -83,10 +86,10 @@ class Stalls:
 
 
 class Run:
-    """One elect run and all processes that it started, which are found in any session by a mark in their environment."""
+    """One elect run and all processes that it started. A mark in their environment identifies these processes in any session."""
 
-    is_run = True  # standard error may have more lines than one complaint
-    stalls = None  # of this machine, while a case runs
+    is_run = True  # standard error may have more than one line
+    stalls = None  # records the stalls of this machine while a case runs
 
     def __init__(self, fake, *words, before=(), env=None, stdin=subprocess.DEVNULL, **how):
         self.fake, self.mark = fake, uuid.uuid4().hex
@@ -116,8 +119,8 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Returns every process with the mark. The processes of elect hide their environment, but can be found because they stay
-        in their session."""
+        """Returns every process with the mark. The processes of elect hide their environment, but they stay in their session,
+        which identifies them."""
         wanted = f"{MARK}={self.mark}".encode()
         pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
         return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
@@ -167,7 +170,7 @@ class Run:
 
     def nothing_after(self, until, what, beat_shift=0):
         """Checks that no process of the work is alive after `until`, neither in /proc nor according to the times that the
-        processes wrote. The only excuse is a stall of this machine, which delays the process that kills them."""
+        processes wrote. The only excuse is a stall of this machine, which delays the process that kills the work."""
         wait("the end of the lease", lambda: boottime() > until)
         seen, lines = 0, []
         while survivors := [p for p in self.workers() if not is_dying(p)]:
@@ -177,7 +180,7 @@ class Run:
         self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
 
     def in_time(self, last, until, what, *details):
-        """Checks that the last sign of life came before the deadline, or that it was late by no more time than this machine
+        """Checks that the last sign of life came before the deadline, or was late by at most the time for which this machine
         stalled around the deadline."""
         stood = self.stalls.between(until - ENDING, last)
         holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
@@ -192,7 +195,7 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """Checks that the guardian and the daemon were each told, once for each HOLD, that the run is empty."""
+    """Checks that the run reported to both the guardian and the daemon, once for each HOLD, that it is empty."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
@@ -213,7 +216,7 @@ def begin(f, program, *words, **how):
 
 def play(case):
     for number in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)  # the process that started this one may ignore these signals
+        signal.signal(number, signal.SIG_DFL)  # this process may have inherited these signals as ignored
     with Stalls() as Run.stalls:
         case(None)
 

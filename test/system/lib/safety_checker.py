@@ -1,4 +1,4 @@
-"""Judges a cluster independently of its code: it reads only the claims, the writes and the logs.
+"""Judges a cluster independently of its code, only from the claims, the writes and the logs.
 
     safety_checker.py FOLDER
 
@@ -21,7 +21,7 @@ import sys
 
 
 def lines(path):
-    """Returns the lines that are JSON; a process that was killed may have left half a line."""
+    """Returns the lines that are JSON. A killed process may have left an incomplete line."""
     found = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
         try:
@@ -58,7 +58,7 @@ def hand_overs(evidence):
 
 
 def held(claim, given):
-    """Returns the time for which a claim counts: the whole claim or, during a hand-over, only the instant of the query."""
+    """Returns the time for which a claim counts: the whole claim, or only the instant of the query during a hand-over."""
     start, until = claim["after"], claim["until"]
     for member, token, first, last in given:
         if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
@@ -67,13 +67,13 @@ def held(claim, given):
 
 
 def offices(evidence):
-    """Returns (from, until, token, member) of each office, in the order of their beginnings."""
+    """Returns (from, until, token, member) of each office, sorted by its beginning."""
     found, given = {}, hand_overs(evidence)
     for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
         start, until = held(claim, given)
         key = claim["member"], claim["token"]
         if until < start and key not in found:
-            continue  # the claim held only at an instant before it was heard, so it starts no office yet
+            continue  # the claim was true only at an instant before the answer arrived, so it starts no office yet
         first, last = found.get(key, (start, until))
         found[key] = min(first, start), max(last, until)
     return sorted((first, last, token, member) for (member, token), (first, last) in found.items())
@@ -84,7 +84,7 @@ def name(token):
 
 
 def check_terms(evidence):
-    """P1: each token belongs to one member, however wrong the clocks are."""
+    """Checks P1: each token belongs to only one member, however wrong the clocks are."""
     owners, problems = {}, []
     for claim in evidence.claims:
         owners.setdefault(claim["token"], set()).add(claim["member"])
@@ -99,7 +99,7 @@ def check_terms(evidence):
 
 
 def check_tokens(evidence):
-    """P2: no token is used twice, and a later office has a larger token."""
+    """Checks P2: no token is used twice, and a later office has a larger token."""
     problems = []
     for member, log in evidence.logs.items():
         led = [entry.get("term") or 0 for entry in log if entry.get("event") == "leads"]
@@ -115,7 +115,7 @@ def check_tokens(evidence):
 
 
 def check_overlaps(evidence):
-    """P3: no two members lead at the same time, and no member reports that it leads when its own lease is over."""
+    """Checks P3: no two members lead at the same time, and no member reports that it leads after its own lease has ended."""
     problems, latest = [f"P3: {said['member']} reported that it leads after the end of its lease" for said in evidence.contradictions], None
     for office in offices(evidence):
         if latest is not None and latest[3] != office[3] and office[0] < latest[1]:
@@ -127,7 +127,7 @@ def check_overlaps(evidence):
 
 
 def check_writes(evidence):
-    """No write of an earlier leader is accepted after a later leader has written."""
+    """Checks that no write of an earlier leader is accepted after a later leader has written."""
     problems, highest = [], 0
     for write in evidence.writes:
         if write["accepted"] and write["token"] < highest:
@@ -141,7 +141,7 @@ def check_writes(evidence):
 
 
 def check_causes(evidence):
-    """Checks that each loss of an office is logged with its cause, or that the process ended, and that each claimed term was
+    """Checks that each loss of an office is logged with its cause, unless the process ended, and that each claimed term was
     logged. A leader whose voters have promised a larger term succeeds itself in such a term, which is not a loss."""
     problems = []
     for member, log in evidence.logs.items():
@@ -163,7 +163,7 @@ def check_causes(evidence):
 
 
 def check_words(evidence):
-    """Checks that a member that follows a leader logs a term that belongs to this leader."""
+    """Checks that a follower logs a term that belongs to its leader."""
     problems = []
     owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}
@@ -180,7 +180,7 @@ CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes,
 
 
 def judge(folder):
-    """Returns the violations as text, and counts of the evidence."""
+    """Returns the violations as text, and the amounts of evidence."""
     evidence = Evidence(folder)
     problems = [problem for one in CHECKS for problem in one(evidence)]
     seen = {"offices": len(offices(evidence)), "claims": len(evidence.claims),

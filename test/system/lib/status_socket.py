@@ -25,6 +25,6 @@ def ask(path, request, patience=5.0):
 
 
 def answer(path, request):
-    """Returns the answer of a running daemon. A daemon closes a connection whose request comes late, so on a busy machine the
-    request is repeated."""
+    """Returns the answer of a running daemon. Repeats the request on a busy machine, because a daemon closes a connection whose
+    request comes late."""
     return wait(f"an answer to {request}", lambda: ask(path, request))
