@@ -295,8 +295,8 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Makes a leader succeed itself: the leader's own voter reports that it has promised a larger term.
- * */
+/* Makes a leader succeed itself: the leader's own voter reports that it has promised a larger
+ * term. */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -394,10 +394,8 @@ static void play(struct history *h, uint64_t seed)
     h->config.max_lease = 4 * LEASE;
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
-    h->config.stable =
-        /* with this setting, processes also send PRESENT, which tells them about changes of the
-         * membership */
-        seed % 3 == 0 && !groups;
+    /* with this setting, processes also send PRESENT, which spreads changes of the membership */
+    h->config.stable = seed % 3 == 0 && !groups;
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
     for (uint8_t i = 0; i < n; i++)
@@ -436,8 +434,7 @@ int main(int argc, char **argv)
         "%llu histories, %llu offices, %llu changes of membership, %llu overlaps after a theft\n",
         (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes,
         (unsigned long long)overlaps);
+    /* fewer events would mean that the histories test nothing */
     return offices < histories / 10 || changes < histories / 100 ||
-           (h.thefts &&
-            /* fewer events would mean that the histories test nothing */
-            overlaps < histories / 100);
+           (h.thefts && overlaps < histories / 100);
 }

@@ -58,8 +58,8 @@ struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* The content of a DATA packet: the life of its sender, its number, and the life of its receiver.
- * */
+/* The content of a DATA packet: the life of its sender, its number, and the life of its
+ * receiver. */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -489,8 +489,8 @@ static void pass(unsigned turns, bool talking)
     }
 }
 
-/* Checks what member i knows about the keys of member j, and which of its own keys member i uses.
- * */
+/* Checks what member i knows about the keys of member j, and which of its own keys member i
+ * uses. */
 static void check_keys(unsigned i, unsigned j, bool one_key)
 {
     const struct letter *last = &w.pool[w.letters - 1];

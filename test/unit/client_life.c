@@ -94,8 +94,8 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* The daemon restarts so quickly that the client does not notice it before or during its question.
- * */
+/* The daemon restarts so quickly that the client does not notice it before or during its
+ * question. */
 static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;

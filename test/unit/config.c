@@ -64,8 +64,8 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
-/* A member that is heard once per suspicion time must never appear to be down between two messages.
- * */
+/* A member that is heard once per suspicion time must never appear to be down between two
+ * messages. */
 static void a_link_may_be_silent_between_renewals(void **state)
 {
     static const char *const profiles[] = {"fast", "lan", "wan"};

@@ -106,8 +106,8 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Waits until done() is true. The loop does not run between the last call of done() and the return.
- * */
+/* Waits until done() is true. The loop does not run between the last call of done() and the
+ * return. */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;

@@ -410,9 +410,8 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
     no.remaining = 70;
     hears(v, 3, no);
     assert_rule(&v->a, REFUSED);
-    assert_int_equal(elect_alarm(&v->a.node),
-                     /* at this time a majority may grant, with the candidate's own voter */
-                     v->now + 40);
+    /* at this time a majority may grant, with the candidate's own voter */
+    assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
 }
 
 static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
@@ -461,8 +460,8 @@ static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 }
 
 /* One of the two other voters is silent, and the other refuses. The candidate asks again when the
- * refusal ends. The time of the refusal counts from the answer, not from the end of the candidacy.
- * */
+ * refusal ends. The time of the refusal counts from the answer, not from the end of the
+ * candidacy. */
 static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -627,9 +626,8 @@ static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
     smaller.a.node.mandate.leader.token += 2 << 16;
     hears(&smaller, 1, other);
     assert_true(elect_leads(&smaller.a.node, smaller.now));
-    other.membership =
-        /* process 1 leads in an earlier term and asks for a larger one */
-        v->a.node.saved.membership;
+    /* process 1 leads in an earlier term and asks for a larger one */
+    other.membership = v->a.node.saved.membership;
     other.membership.stamp = v->a.node.mandate.leader.token - 1;
     struct voter asked = *v, removed = *v;
     hears(&asked, 1, other);

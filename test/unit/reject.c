@@ -255,8 +255,8 @@ static void another_protocol_is_reported_and_a_flood_is_sampled(void **state)
     wait_for(all_are_accepted);
 }
 
-/* A flood from an unknown address does not hide the packets that come from the address of a member.
- * */
+/* A flood from an unknown address does not hide the packets that come from the address of a
+ * member. */
 static bool key_is_named_in_a_flood(void)
 {
     for (unsigned i = 0; i < 100; i++)
