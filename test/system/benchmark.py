@@ -1,5 +1,5 @@
-"""Tests the evaluation in bench/failover: from the claims of contenders it computes how long two led at the same time, and which
-contender led first after a fault. Also tests how bench/daemon reads flight recorders, page by page."""
+"""Tests the evaluation in bench/failover, which computes from the claims of contenders how long two led at the same time, and
+which contender led first after a fault. Also tests how bench/daemon reads the pages of flight recorders."""
 
 import importlib.machinery
 import importlib.util

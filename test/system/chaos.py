@@ -2,7 +2,7 @@
 """Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
 Clusters of all sizes and algorithms run one after the other, and suffer faults of all kinds, several at a time. After its faults
-each cluster must have a leader again, and the safety checker judges the evidence. The seed alone determines the faults; their
+each cluster must have a leader again, and the safety checker judges the evidence. The seed determines the faults, but their
 effects also depend on the machine."""
 
 import os
@@ -19,14 +19,14 @@ from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import wait  # noqa: E402
 
-ROUND = 60  # seconds that each cluster runs with faults
+ROUND = 60  # seconds for which each cluster runs with faults
 CALM = 300  # seconds after the faults within which a member must lead again
 
 
 class Nemesis:
     def __init__(self, cluster, dice):
         self.c, self.dice = cluster, dice
-        self.stopped, self.due = set(), []  # the stopped members; (time, function) pairs that undo faults
+        self.stopped, self.due = set(), []  # the stopped members; pairs (time, function), which undo faults
 
     def some(self, names):
         return self.dice.choice(sorted(names)) if names else None
@@ -45,7 +45,7 @@ class Nemesis:
                 entry[1]()
 
     def length(self, least, most):
-        """Draws a length; short ones are likelier."""
+        """Draws a random length. Short lengths are more likely."""
         return least * (most / least) ** self.dice.random()
 
     # ---- the faults ----
@@ -132,7 +132,7 @@ class Nemesis:
         self.c.start(name)
 
     def roll_back(self):
-        """Gives a member an earlier state: it must stop, and is then readmitted."""
+        """Gives a member an earlier state. The member must stop, and is then readmitted."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return

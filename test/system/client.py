@@ -1,5 +1,5 @@
-"""Clients with a deadline: examples/client.c and examples/client.py, beside three real daemons, and beside a fake daemon that can
-be stopped, killed, restarted, silent, or wrong. The fake daemon is this file, too, in a process of its own.
+"""Tests clients with a deadline, examples/client.c and examples/client.py, beside three real daemons, and beside a fake daemon
+that can be stopped, killed, restarted, silent, or wrong. The fake daemon is a second process of this script.
 
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
@@ -38,8 +38,8 @@ def words(header):
 # ---- the daemon ----
 
 class Fake:
-    """Answers as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each such
-    line it sends NEWS to all clients, and it prints a line when it hears RESIGN."""
+    """Answers clients as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each
+    such line the fake daemon sends NEWS to all clients. It prints a line when a client sends RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)
@@ -119,7 +119,7 @@ class Lines:
     def __init__(self, *args, **kwargs):
         self.process = subprocess.Popen(list(map(str, args)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, bufsize=0, **kwargs)
-        self.bytes, self.report = b"", ""  # report: the latest line that does not report work
+        self.bytes, self.report = b"", ""  # report: the latest line of the program that is not about work
 
     def next(self, limit=LIMIT):
         end = time.monotonic() + limit
@@ -135,7 +135,7 @@ class Lines:
         return line.decode()
 
     def until(self, pattern):
-        """Returns all lines up to the first that matches, including it."""
+        """Returns all lines up to and including the first that matches."""
         lines, end = [], time.monotonic() + LIMIT
         while time.monotonic() < end:
             line = self.next(end - time.monotonic())
@@ -147,7 +147,7 @@ class Lines:
         raise AssertionError(f"no {pattern!r} after {lines[-20:]}")
 
     def written(self):
-        """Returns the lines that the process has written and that were not read yet."""
+        """Returns the lines of the process that were not read yet."""
         lines = []
         while (line := self.next(0)) is not None:
             lines.append(line)
@@ -178,7 +178,7 @@ def start(prefix, command, status_socket, *args):
 
 
 class ProgramBesideFake:
-    """A folder with a fake daemon and a program beside it; the end removes both."""
+    """A folder with a fake daemon and a program beside it. The end of the `with` block removes both."""
 
     def __init__(self, command, prefix=()):
         self.folder = tempfile.TemporaryDirectory(prefix="elect-client-")
@@ -202,7 +202,7 @@ class ProgramBesideFake:
         self.daemon.say(mode)
 
     def start_program(self, *args):
-        """Without arguments the program finds the daemon through the environment, as under elect run."""
+        """Starts the program. Without arguments the program finds the daemon through the environment, as under elect run."""
         self.program = start(self.prefix, self.command, self.path.replace(".run", ".status"), *args)
 
 
@@ -215,13 +215,13 @@ def spans(lines):
 
 
 def works_while_it_leads(place):
-    """The member is elected, deposed, and elected again with another token; then the client is terminated, and resigns."""
+    """The member is elected, deposed, and elected again with another token. Then the client is terminated, and resigns."""
     place.start_daemon("follow")
     place.start_program()
     assert not tokens(place.program.until(r"^does not lead main \(leader: b\)"))
     place.daemon.say("lead")
     place.program.until("^works with token 65537,")
-    place.daemon.say("negative")  # its lease ended while the answer was under way
+    place.daemon.say("negative")  # the lease ended before the answer arrived
     before = place.program.until("^does not lead")
     assert tokens(before) <= {TOKEN} and all(0 < left <= LONG for left in spans(before)), before
     place.daemon.say("lead 131073")
@@ -232,28 +232,28 @@ def works_while_it_leads(place):
 
 
 def loses_the_daemon(place, stop, report):
-    """Stops the daemon with `stop`. Returns the lines that the program then writes until it reports the loss, which it does after
-    the end of its lease."""
+    """Stops the daemon with `stop`. Returns the lines that the program writes until it reports the loss, after the end of its
+    lease."""
     place.program.until("^works")
     stop()
-    place.program.stop()  # separates the lines before this moment from those after it
+    place.program.stop()  # separates earlier lines from later ones
     place.program.written()
     place.program.go_on()
-    time.sleep(2 * SHORT / 1e6)  # a longer sleep does no harm: the lease is over in any case
+    time.sleep(2 * SHORT / 1e6)  # a longer sleep would do no harm, because the lease has ended
     lines = place.program.written()
     return lines if report in place.program.report else lines + place.program.until(report)
 
 
 def uses_up(lines):
-    """Checks that each line shows less time left of the lease, which is not renewed; one renewal may have been under way when the
-    daemon stopped."""
+    """Checks that each line shows less time left of the lease, because the lease is not renewed. At most one renewal may have
+    been in progress when the daemon stopped."""
     left = spans(lines)
     renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
     assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
 
 
 def stops_with_the_daemon(place):
-    """The daemon stops for longer than a lease: the work ends by itself, and continues when the daemon does."""
+    """The daemon is stopped for longer than a lease. The work ends by itself, and continues when the daemon continues."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")
@@ -265,7 +265,7 @@ def stops_with_the_daemon(place):
 
 
 def outlives_the_daemon(place):
-    """The daemon is killed, then restarted: the program uses the rest of its lease, no more, and then queries the new daemon."""
+    """The daemon is killed, then restarted. The program uses only the rest of its lease, and then queries the new daemon."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.end, "no daemon runs here")
@@ -303,7 +303,7 @@ def believes_no_lie(place):
 
 
 class Trio:
-    """A program beside each of three real daemons, and all that the programs printed."""
+    """Programs beside each of three real daemons, and all lines that the programs printed."""
 
     def __init__(self, cluster):
         self.cluster, self.programs, self.lines, self.ended = cluster, {}, {}, None
@@ -317,7 +317,7 @@ class Trio:
                 self.lines[name] += program.written()
 
     def tokens(self, name):
-        """Returns the tokens with which the program has worked. Each must be a term of the member beside the program."""
+        """Returns the tokens with which the program has worked. Each token must be a term of the member beside the program."""
         self.read()
         found = tokens(self.lines[name])
         assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
@@ -330,8 +330,8 @@ class Trio:
         wait(f"{name} says {pattern!r}", said)
 
     def stops_using(self, name, token):
-        """Waits until the program reports that it does not lead, or until it works with a new token, because its member led again
-        immediately."""
+        """Waits until the program reports that it does not lead. If the member immediately leads again, waits until the program
+        works with a new token."""
         def does():
             newer = max(self.tokens(name)) > token
             last = max(i for i, line in enumerate(self.lines[name]) if token in tokens([line]))
@@ -339,8 +339,8 @@ class Trio:
         wait(f"{name} stops its work with token {token}", does)
 
     def works(self, above=0):
-        """Returns (name, token) of the program that works with the largest token, once that token is above `above`. On a slow
-        machine a member whose program has ended may lead again; then that member resigns."""
+        """Waits for a token above `above`, and returns (name, token) of the program that works with the largest token. On a slow
+        machine a member whose program has ended may lead again. Such a member must resign."""
         def found():
             if self.ended and self.cluster.group(self.ended).get("leads"):
                 self.cluster.elect(self.ended, "resign")
@@ -350,8 +350,8 @@ class Trio:
 
 
 def one_of_three_works(cluster, trio):
-    """The leader is told to resign, then its program ends, then its daemon is killed: after each of these a program works, with a
-    token of its own."""
+    """The leader is told to resign, then its program ends, then its daemon is killed. After each of these events a program works
+    with a new token."""
     first, _ = cluster.begin()
     for name in cluster.names:
         trio.start(name, "Python" if name == first else "C")

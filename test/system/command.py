@@ -1,4 +1,4 @@
-"""The command elect as a user meets it: results, exit codes, error messages, and bad usage."""
+"""Tests the command elect from a user's view: results, exit codes, error messages, and bad usage."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def statistics():
     check("same seed, same bytes", json.loads(again.stdout) == s)
     one = sim_json("--algorithm", "ring", "--processes", "8", "--runs", "1", "--seed", "7", "--loss", "0.2", "--delay", "1..4")
     alone = sim_json("--algorithm", "ring", "--processes", "8", "--seed", "7", "--loss", "0.2", "--delay", "1..4")
-    check("a run can be repeated alone", one["sent"]["total"]["max"] == alone["sent"]["total"], one, alone)
+    check("one run of a storm can be repeated alone", one["sent"]["total"]["max"] == alone["sent"]["total"], one, alone)
     text = run("sim", "--processes", "5", "--runs", "50")
     check("text", "agreed 50" in text.stdout and text.stderr == "", text.stdout, text.stderr)
     lost = run("sim", "--processes", "3", "--begin", "0", "--runs", "20", "--loss", "0.9", "--detector", "off")

@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish: the candidates that each shell offers, and the effect of a TAB in a terminal."""
+"""Tests completion in bash, zsh and fish: the candidates that each shell offers, and the effect of a TAB in a terminal."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ contain()
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
 PATIENCE = LIMIT  # seconds to wait for events that normally are immediate
-AWAKE, READY = "[awake]", "[ready]"  # prompts: a shell that shows one has set up its terminal and reads keys
+AWAKE, READY = "[awake]", "[ready]"  # prompts, which show that a shell has set up its terminal and reads keys
 ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
 MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
 INSTALLED = {"elect.bash": "bash-completion/completions/elect", "_elect": "zsh/site-functions/_elect",
@@ -80,7 +80,7 @@ class Terminal:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        if self.drain:  # the thread ends with the terminal; until then the descriptor stays open, so that its number is not reused
+        if self.drain:  # the descriptor stays open until this thread ends, so that its number is not reused
             self.drain.join()
         os.close(self.master)
 
@@ -88,7 +88,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def read(self):
-        """Returns False at the end, when no process has the terminal open any more."""
+        """Returns False when no process has the terminal open any more."""
         try:
             self.seen += os.read(self.master, 4096).decode(errors="replace")
         except OSError:
@@ -96,7 +96,7 @@ class Terminal:
         return True
 
     def await_text(self, text):
-        """Waits until a text has been read, perhaps in several pieces; text that was read before the call counts, too."""
+        """Waits until a text has been read, possibly in several pieces. Text that was read before the call also counts."""
         while text not in self.seen:
             if not select.select([self.master], [], [], PATIENCE)[0] or not self.read():
                 return False
@@ -112,13 +112,13 @@ class Terminal:
 
 
 def unechoed(text):
-    """Returns a shell word that expands to the text but differs from it, so that the terminal's echo is not mistaken for
+    """Returns a shell word that expands to the text but looks different, so that the echo of the terminal is not mistaken for
     output."""
     return f"'{text[:3]}''{text[3:]}'"
 
 
 def typed(stage, words, init, keys, result):
-    """Types a line with a TAB at its end, and executes it with an elect that only prints its arguments."""
+    """Types a line with a TAB at its end, and executes the line with a stand-in for elect that only prints its arguments."""
     with Terminal(stage, *words) as terminal:
         awake = terminal.await_text(AWAKE)
         terminal.type(init + "\n")
@@ -134,7 +134,7 @@ TYPED = [("elect st", ["status"]), ("elect sim --alg", ["sim", "--algorithm"]),
          ("elect sim demo/ele", ["sim", "demo/elect.conf"]), ("elect -c demo/ele", ["-c", "demo/elect.conf"]),
          ("elect sim --trace-file=demo/ele", ["sim", "--trace-file=demo/elect.conf"]),
          ("elect status -c demo/elect.conf --id b", ["status", "-c", "demo/elect.conf", "--id", "bert"])]
-BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # a command follows, with completion of its own
+BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # after --, the shell completes another command
 
 
 # ---- each shell ----
@@ -160,14 +160,14 @@ class Bash:
         script = self.stage.script("elect.bash")
         for keys, result in TYPED:
             typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {script}; {elect}", keys, result)
-        if os.path.exists(LOADER):  # the loader finds the installed script by itself
+        if os.path.exists(LOADER):  # bash-completion loads the installed script by itself
             for keys, result in (*TYPED, BEHIND):
                 typed(self.stage, ("bash", "--norc", "--noprofile", "-i"), f"source {LOADER}; {elect}", keys, result)
 
 
 class Zsh:
     name = "zsh"
-    # A widget that completes the line in a file, and writes the candidates to a pipe.
+    # A zsh widget that completes a line from a file, and writes the candidates to a pipe.
     CAPTURE = """
         unsetopt prompt_sp prompt_cr
         fpath=(%(folder)s/share/zsh/site-functions $fpath)
@@ -214,7 +214,7 @@ class Zsh:
             return self.take(pipe)
 
     def take(self, pipe):
-        """Returns all that the shell writes until it closes the pipe, which it may not have opened yet."""
+        """Returns all output of the shell until the shell closes the pipe. The shell may not have opened the pipe yet."""
         said = b""
         watch = select.poll()
         watch.register(pipe, select.POLLIN)

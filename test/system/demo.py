@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The demonstration as a user meets it: demo.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the demonstration from a user's view: demo.py ELECT [CASE ... | --list] [--jobs N]
 
-In a terminal, through tmux, the cases send keys and inspect the captured screen; other cases run the demonstration in a pipe.
-However the demonstration ends, no process, file or socket may remain."""
+Some cases run the demonstration in a terminal of tmux, send keys and inspect the captured screen. Other cases run the
+demonstration in a pipe. However the demonstration ends, no process, file or socket may remain."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from lib.elect_command import ELECT, run  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, children, descendants, state, wait  # noqa: E402
 
 MEMBERS = "12345"
-SCRIPT = "--limit", f"{LIMIT}s"  # for a demonstration that must run to its end, however slow the machine is
+SCRIPT = "--limit", f"{LIMIT}s"  # time limits so long that the demonstration runs to its end on a slow machine
 
 
 def play(case):
@@ -31,7 +31,7 @@ def play(case):
 
 
 def processes():
-    """Returns the processes of elect that this case started, wherever they are now."""
+    """Returns the processes of elect that this case started, in any session or process group."""
     found = []
     for pid in descendants():
         try:
@@ -72,7 +72,8 @@ class Theatre:
 
     def __init__(self, *words, columns=80, rows=24, env=(), jobs=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-theatre-", dir="/tmp"))
-        self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs  # jobs: the shell uses job control
+        # `jobs` is true if the shell uses job control.
+        self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs
 
     def __enter__(self):
         columns, rows = self.size
@@ -125,8 +126,8 @@ class Theatre:
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
     def resigns(self):
-        """Makes the leader resign, and returns its number. If the screen reports that the leader was deposed just before, the
-        next leader gets the key."""
+        """Makes the leader resign, and returns its number. If the screen reports that the leader has just been deposed, the next
+        leader gets the key."""
         def handed_over():
             screen = self.screen()
             found = re.search(r"(\d) has handed over to \d", screen)
@@ -142,12 +143,12 @@ class Theatre:
         return wait("the screen shows a leader", found)
 
 
-HAS_A_LEADER = r"(?:follows \d|LEADS)"  # after an extra election any member may lead
+HAS_A_LEADER = r"(?:follows \d|LEADS)"  # any member may lead after an extra election
 
 
 @case
 def keys(_):
-    """Each key does what its description says, and the screen shows it."""
+    """Each key has the effect that its description promises, and the screen shows the effect."""
     with Theatre(rows=200) as t:  # enough rows for all entries, even after some extra elections
         t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
                 r"\[\*\d\*\]", r"a majority of the voters granted")
@@ -185,8 +186,8 @@ def keys(_):
 
 @case
 def guides(_):
-    """The leader is selected until the user selects a process; the hints match the events; help explains the keys; at the end
-    there is a summary."""
+    """The leader is selected until the user selects a process, the hints match the events, the help explains the keys, and the
+    demonstration ends with a summary."""
     with Theatre() as t:
         first = t.leader()
         t.shows(rf">{first} LEADS", "^ try k: kill the leader")
@@ -195,7 +196,7 @@ def guides(_):
         t.shows(rf">{second} LEADS", rf"^ try {first}, then c: start process {first}")
         t.press("?")
         t.shows("WHAT YOU SEE", r"^ q  quit", r"\?: back")
-        t.press("k")  # this key only closes the help
+        t.press("k")  # this key must only close the help
         t.shows("try ", rf"{first} is dead")
         dead = re.findall(r"^.{36}.\d is dead", t.screen(), re.M)
         holds("a key that closes the help does nothing else", len(dead) == 1, dead)
@@ -216,7 +217,7 @@ def guides(_):
 
 @case
 def split_brain(_):
-    """Without a mandate the network splits into parts with a leader each; the screen reports it."""
+    """Without a mandate a partition causes two leaders, and the screen reports them."""
     with Theatre("--mandate", "none") as t:
         first = t.leader()
         t.press(first, "x")
@@ -232,7 +233,7 @@ def split_brain(_):
 
 @case
 def sizes(_):
-    """With three to nine members, on terminals of all sizes, without colours, and when the size changes, no line is broken."""
+    """No line is broken with three to nine members, on terminals of all sizes, without colours, or when the size changes."""
     for words, columns, rows in ((("--members", "3"), 80, 24), (("--members", "9", "--algorithm", "chang-roberts"), 80, 24),
                                  (("--members", "5"), 200, 60), ((), 40, 12), ((), 80, 12), (("--members", "9"), 20, 6)):
         with Theatre(*words, columns=columns, rows=rows, env=["NO_COLOR=1"]) as t:
@@ -241,7 +242,7 @@ def sizes(_):
                 screen = t.shows(r"x cut off  h heal", r"^ +\d+\.\d{3}  \d ")  # the last entries may be about a slow member
                 holds("no colours", "\x1b" not in t.tmux("capture-pane", "-p", "-e", "-t", "demo").replace("\x1b[39m", ""))
                 holds("the keys are at the bottom", "q quit" in screen.rstrip("\n").splitlines()[-1], screen)
-            else:  # without the ring: the screen shows the selected process and every key
+            else:  # without the ring, the screen shows the selected process and every key
                 t.shows(r"^>\d LEADS", r"^ \d leads in term")
                 keys = t.screen().splitlines()[rows - 1]
                 holds("the screen shows every key", all(key in keys for key in ("1-", *"lkKscxhra?q")), keys)
@@ -262,7 +263,7 @@ def sizes(_):
 
 @case
 def hung_up(_):
-    """When the terminal disappears, the demonstration ends."""
+    """The demonstration ends when its terminal disappears."""
     with Theatre() as t:
         t.leader()
         t.tmux("kill-server")
@@ -271,11 +272,11 @@ def hung_up(_):
 
 @case
 def silenced(_):
-    """When ^S blocks the terminal, the demonstration still ends on SIGTERM."""
+    """The demonstration ends on SIGTERM even when ^S blocks the terminal."""
     with Theatre() as t:
         t.leader()
         t.press("C-s")
-        for _ in range(20):  # frames that are skipped
+        for _ in range(20):  # the demonstration skips these frames
             t.screen()
         os.kill(front(), signal.SIGTERM)
         t.gone()
@@ -314,7 +315,7 @@ def pipe(*words, folder, **more):
 
 
 class Live:
-    """A demonstration on a terminal whose output is not read: it runs until `end` or `quit`."""
+    """Runs a demonstration until `end` or `quit`, on a terminal whose output is not read."""
 
     def __init__(self, folder):
         self.keyboard, terminal = pty.openpty()
@@ -348,7 +349,7 @@ def has_ended_by_itself(p, out):
 
 @case
 def in_a_pipe(_):
-    """In a pipe the demonstration runs by itself: it plays its script, prints measurements, and ends."""
+    """In a pipe the demonstration plays its script, prints measurements, and ends by itself."""
     heard = 0
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
@@ -367,20 +368,21 @@ def in_a_pipe(_):
 
 
 def by_guardian_or_lease(out):
-    """If both the member and its guardian die, the other members wait for the lease. If the guardian survives, it tells them that
-    the leader has died, unless the guardian stalls for longer than a lease. Returns True if it told them."""
+    """If both the leader and its guardian die, the other members wait for the lease. A guardian that survives reports the death
+    of the leader to the other members, unless the guardian stalls for longer than a lease. Returns True if the guardian reported
+    the death."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:
         holds("no guardian reports the death", not said.search(act), act)
-    act = acts["crashes: kill -9"][-1]  # an act is repeated if its victim no longer led
+    act = acts["crashes: kill -9"][-1]  # the demonstration repeats an act if its victim no longer led
     holds("the guardian reports the death, or the lease ends", said.search(act) or re.search(r"hears\s+nothing\s+from", act), act)
     return said.search(act) is not None
 
 
 @case
 def measured(_):
-    """-o json prints all measurements; with a mandate there are never two leaders."""
+    """The demonstration prints all measurements with -o json. With a mandate there are never two leaders."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("-o", "json", *SCRIPT, folder=folder) as p:
             out, err = p.communicate(timeout=2 * LIMIT)
@@ -398,7 +400,7 @@ def measured(_):
 
 @case
 def limited(_):
-    """A script that exceeds its time limit reports which event is missing, and what to do."""
+    """When the script exceeds its time limit, the demonstration reports which event is missing, and what to do."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("--limit", "1ms", folder=folder) as p:
             out, err = p.communicate(timeout=LIMIT)
@@ -409,7 +411,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """However the demonstration ends, and whichever of its processes gets the signal, nothing is left."""
+    """Nothing is left, however the demonstration ends and whichever of its processes gets the signal."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):
@@ -428,7 +430,7 @@ def signals(_):
 
 @case
 def killed_while_it_starts(_):
-    """A demonstration that is killed while it starts leaves at most a folder, which the next demonstration removes."""
+    """A demonstration that is killed during its start leaves at most a folder, which the next demonstration removes."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for i in range(30):
             with pipe(folder=folder) as p:
@@ -447,7 +449,7 @@ def killed_while_it_starts(_):
 
 @case
 def daemons_killed(_):
-    """When a guardian is killed from outside, its member dies, too, and the screen shows it."""
+    """A guardian that is killed from outside takes its member down, and the screen shows that the member is dead."""
     with Theatre() as t:
         leader = t.leader()
         guardian = wait("its guardian runs", lambda: next((pid for pid in belonging_to(leader) if children(pid)), None))
@@ -463,7 +465,7 @@ def daemons_killed(_):
 
 @case
 def stopped_from_outside(_):
-    """A leader that does not answer is not shown to lead beyond its lease, neither on the screen nor in the summary."""
+    """Neither the screen nor the summary shows that a silent leader leads beyond its lease."""
     with Theatre() as t:
         leader = t.leader()
         for pid in belonging_to(leader):
@@ -478,14 +480,15 @@ def stopped_from_outside(_):
 
 @case
 def impatient(_):
-    """Keys that are pressed while all members restart have no effect, and no member starts twice."""
+    """Keys have no effect while all members restart, and no member starts twice."""
     with Theatre(rows=300) as t:
         t.leader()
         t.press("a", "a", "a")
         t.shows("all start again with")
         t.leader()
         screen = t.screen()
-        began = len(re.findall("all start again with", screen))  # a slow terminal may deliver the key after the restart, when it has an effect
+        # A slow terminal may deliver the key after the restart, when the key has an effect.
+        began = len(re.findall("all start again with", screen))
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
             holds("each member starts once each time", starts == 1 + began <= 4, number, starts, began, screen)
@@ -505,7 +508,7 @@ def impatient(_):
 
 @case
 def children_of_others(_):
-    """The demonstration does not kill children that its process had before it started."""
+    """The demonstration does not kill earlier children of its process."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
             with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
@@ -526,7 +529,7 @@ def children_of_others(_):
 
 @case
 def folders_of_others(_):
-    """The demonstration removes only folders of its own and no symbolic links, whatever their names are."""
+    """The demonstration removes only its own folders and never a symbolic link, whatever their names are."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         place = pathlib.Path(folder)
         victim = place / "victim"
@@ -561,7 +564,7 @@ def folders_of_others(_):
 
 @case
 def supervisor_is_stopped(_):
-    """If the supervisor is stopped, the demonstration still ends: the front cleans up instead of the supervisor."""
+    """The demonstration ends even if its supervisor is stopped, because the front then cleans up instead."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -572,7 +575,7 @@ def supervisor_is_stopped(_):
 
 @case
 def reader_disappears(_):
-    """When the process that reads its output disappears, the demonstration ends."""
+    """The demonstration ends when no process reads its output any more."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         p = pipe(folder=folder)
         p.stdout.readline()
@@ -584,7 +587,7 @@ def reader_disappears(_):
 
 @case
 def both_killed(_):
-    """When front and supervisor are killed, a folder is left: the next demonstration removes it, but no other folder."""
+    """A folder is left when front and supervisor are killed. The next demonstration removes that folder, but no other folder."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""elect doctor with real daemons on loopback: doctor.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests elect doctor with real daemons on loopback: doctor.py ELECT [CASE ... | --list] [--jobs N]
 
-Healthy and broken clusters: the findings, the log lines about them, and the exit status."""
+The cases check the findings, the log lines about them, and the exit status, in healthy and in broken clusters."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
-# These times are so long that a disk or a process that is slow under load is not a finding.
+# These times are so long that doctor reports no finding about a disk or a process that is slow under load.
 CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
 MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
 QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
@@ -53,7 +53,8 @@ def healthy(_):
 
 @case
 def just_started(_):
-    """A member that has just started is not a finding: elect doctor waits until its first seconds are over."""
+    """A member that has just started causes no finding, because elect doctor waits until the member's first seconds have
+    passed."""
     with LocalCluster(times=QUICK) as p:
         p.start("a")
         said = answer(p.socket("a"), {"verb": "doctor"})
@@ -78,7 +79,7 @@ def stalls(_):
 
 @case
 def addresses_mixed_up(_):
-    """In the configuration of a, the addresses of b and c are exchanged."""
+    """The configuration of a contains the addresses of b and c in the wrong order."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other.conf"
         b, c = f"127.0.0.1:{p.ports['b']}", f"127.0.0.1:{p.ports['c']}"
@@ -92,7 +93,7 @@ def addresses_mixed_up(_):
 
 @case
 def unknown_here(_):
-    """d has the key, but only its own configuration contains it."""
+    """Member d has the key, but only its own configuration contains d."""
     with LocalCluster("abcd", times=QUICK) as p:
         of_d = p.folder / "of-d.conf"
         shutil.copy(p.conf, of_d)
@@ -108,7 +109,7 @@ def unknown_here(_):
 
 @case
 def wrong_clock(_):
-    """The clock of c runs 5 % too fast, and rho is 1 %."""
+    """The clock of c runs 5 % too fast, while rho is 1 %."""
     if not MACHINE.exists():
         raise NotHere(f"needs {MACHINE.name}")
     with LocalCluster(times=QUICK) as p:
@@ -157,7 +158,7 @@ def one_of_three(_):
 
 @case
 def another_key(_):
-    """c has another key: a and b report c, and c reports a and b."""
+    """Member c has another key, so a and b report c, and c reports a and b."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other"
         other.mkdir()
@@ -200,8 +201,8 @@ def no_daemon(_):
 
 @case
 def no_daemon_can_start(_):
-    """Without a daemon, doctor finds what prevents a start or would cause problems later; it never advises to change the mode of
-    a file that is not a key."""
+    """Without a daemon, doctor finds problems that would prevent a start or occur later. Its advice never changes the mode of a
+    file that is not a key."""
     with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
         expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
                                                                   "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
@@ -242,8 +243,8 @@ def may_not_connect(_):
 
 @case
 def which_member(_):
-    """Without --id, doctor finds the member that runs here, even if the user may not see its state, or else the member whose
-    state is here."""
+    """Without --id, doctor finds the member that runs on this machine, even if the user may not read its state. If no member
+    runs, doctor finds the member whose state is here."""
     with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
         status = p.folder / "run" / "member-1.status"
         status.parent.mkdir()
@@ -306,7 +307,7 @@ def with_own_keys(p):
 
 @case
 def rotation(_):
-    """The old key was removed on a only: doctor on the other members advises removing it there, too."""
+    """The old key was removed only on a, so doctor on the other members advises removing it there, too."""
     with LocalCluster(times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()
@@ -346,7 +347,7 @@ def open_to_others(_):
 
 @case
 def locked_out(_):
-    """c is down, and removing its only key would lock it out."""
+    """Member c is down, and removing its only key would lock c out."""
     with LocalCluster(names="abc", times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()

@@ -1,6 +1,6 @@
-"""Runs the documents: every command line in them is run, in order, and must print what they show. Directions are functions that
-do what the prose between the commands tells a reader to do; the words of the prose select them. Commands that cannot run here are
-listed, with the reason. Every link, file, verb and option that the documents mention must exist."""
+"""Runs every command line of the documents, in order, and compares the output with the documents. Directions are functions that
+follow the prose between the commands, and are selected by words of that prose. Commands that cannot run in a test are listed with
+the reason. Every link, file, verb and option in the documents must exist."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both, wait  # noqa: E402
 
-PATIENCE = 300  # seconds to wait for events that normally take one or two
+PATIENCE = 300  # seconds to wait for events that normally take one or two seconds
 LONG = 1200  # the same, for long commands
-# These replace the defaults, so that a member that stalls for seconds keeps its lease and its turn to be elected.
+# These times replace the defaults, so that a member that stalls for seconds keeps its lease and its turn to be elected.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 1s\n"
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
-# ---- exceptions, with the reason: each must still be in its document ----
+# ---- exceptions and their reasons; a document must still contain each exception ----
 
 BUILDS = "it builds, tests or measures for minutes: only looked up in the Makefile"
 MACHINES = "it needs root, systemd and three machines: test/system/machines.py"
@@ -55,7 +55,7 @@ CANNOT = {
     "CONTRIBUTING.md": {f"make{target}": BUILDS for target in (
         "", " help", " test", " check", " soak", " verified", " mutants", " coverage", " storm", " fuzz", " chaos", " format", " bench", " failover")},
 }
-SHOWN = {  # blocks without a command, by their first line
+SHOWN = {  # blocks without a command, listed by their first line
     "docs/operations.md": {
         "stops (the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit)":
             "it takes a state that went back: test/system/faults.py",
@@ -67,14 +67,15 @@ EXITS = {
     "examples/README.md": {"echo one again | ELECT_TOKEN=65537 fenced store": 1},
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
-ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")  # the expected answer may come later
+# These answers may change to the expected answer later.
+ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")
 NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|the daemon closed the connection")
 
 
 # ---- output that differs from run to run ----
 
 def term(found):
-    """Replaces the counter of a term, which depends on the number of candidacies, but keeps the owner."""
+    """Replaces the counter of a term, because it depends on the number of candidacies, but keeps the owner."""
     return f"N.{int(found[0]) & 0xffff}"
 
 
@@ -92,7 +93,7 @@ def normal(text):
 
 
 def fits(said, shown):
-    """Returns True if the output fits the document, where a line ... stands for any lines."""
+    """Returns True if the output fits the document, in which a line "..." stands for any lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
 
@@ -109,8 +110,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields blocks of ten ports, whose last digit the documents choose. Neither the kernel nor lib/local_cluster.py assigns
-    these ports."""
+    """Yields blocks of ten ports, so that each port keeps its last digit from the documents. Neither the kernel nor
+    lib/local_cluster.py assigns these ports."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -153,8 +154,7 @@ class Going:
 
 
 class Player:
-    """Runs one document, in a folder of its own with the files that a reader finds in the tree, and the command that was
-    built."""
+    """Runs one document in a folder of its own, with the files that a reader finds in the tree and the compiled command."""
 
     def __init__(self, name, folder):
         self.name, self.folder, self.text = name, pathlib.Path(folder), (pathlib.Path(ROOT) / name).read_text()
@@ -173,7 +173,7 @@ class Player:
         return env
 
     def here_for(self, line):
-        """Replaces the ports of the document by free ones, and its folders by those of this test."""
+        """Replaces the ports and folders of the document with free ports and folders of this test."""
         line = re.sub(r"\b7[4-6]\d(?=\d\b|\$)", lambda found: str(self.ten(found[0])), line)
         for written, place in self.paths.items():
             line = line.replace(written, place(self))
@@ -236,8 +236,8 @@ class Player:
     # -- one command --
 
     def ends(self, line, shown=None, comments=""):
-        """Checks that a command ends with the right exit code and output; repeats queries, and orders that the daemon refuses for
-        now."""
+        """Checks that a command ends with the right exit code and output. Repeats queries, and orders that the daemon refuses
+        temporarily."""
         complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
         wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
         limit = time.monotonic() + PATIENCE
@@ -258,7 +258,7 @@ class Player:
             check(f"{self.name}: {line}: {number} worlds", found, out)
 
     def command(self, line, comments="", shown=None):
-        """Runs a command line. Returns the process if the command continues, else None."""
+        """Runs a command line. Returns the process if the command continues to run, otherwise None."""
         bare = re.sub(r"\s+# .*$", "", line)
         if bare in CANNOT.get(self.name, {}):
             self.met.add(bare)
@@ -290,8 +290,8 @@ class Player:
     # -- one block --
 
     def block(self, text, shown):
-        """Runs a block of commands, one on each line; commands that continue must print every line that is shown, in any
-        order."""
+        """Runs a block of commands, one on each line. Commands that continue to run must print every line that the block shows,
+        in any order."""
         comments, going, lines = "", [], text.replace("\\\n", "").splitlines()
         alone = [line for line in lines if line and not line.startswith("#")]
         for line in lines:
@@ -314,7 +314,7 @@ class Player:
         check(f"{self.name}: {alone[-1]} prints what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
 
     def session(self, text):
-        """Runs each command after a $, and compares its output."""
+        """Runs each command after a $, and compares the output with the document."""
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
             self.command(command, shown=shown)
 
@@ -325,7 +325,7 @@ class Player:
                 act(self)
 
     def ini(self, text):
-        """Checks a configuration, or a part of one, which is put into conf.d."""
+        """Checks a configuration, or a part of a configuration in conf.d."""
         if re.match(r"\[(Unit|Service|Install)\]", text):
             return
         place = self.folder / "ini"
@@ -353,7 +353,7 @@ class Player:
             check(f"{self.name}: C code of {', '.join(file.name for file in files)}", there, piece)
 
     def shown(self, steps, i):
-        """Returns the output below a command: a fence without a language, with only prose in between."""
+        """Returns the output below a command, which is a fence without a language. Only prose may be in between."""
         at = next((k for k in range(i + 1, len(steps)) if steps[k][0] != "prose"), None)
         if at is None or steps[at][0] != "" or steps[at][1].startswith("$ "):
             return None, None
@@ -388,7 +388,7 @@ class Player:
 # ---- directions ----
 
 def soon(what, holds):
-    """Waits until holds() returns a true value, and returns it; a timeout is recorded as a failure."""
+    """Waits until holds() returns a true value, and returns that value. Records a timeout as a failure."""
     try:
         return wait(what, holds, PATIENCE)
     except Failure as failure:
@@ -400,7 +400,7 @@ DEMO = "build/elect {} -c demo/elect.conf --id {} {}"
 
 
 def status(p, name, line=DEMO):
-    """Returns the status of a member; {} if it does not answer."""
+    """Returns the status of a member, or {} if the member does not answer."""
     code, out, _ = p.run(line.format("status", name, "-o json"))
     return json.loads(out) if code == 0 else {}
 
@@ -410,7 +410,7 @@ def group(p, name, line=DEMO):
 
 
 def lead(p, name, line=DEMO):
-    """Waits until that member leads. If it was slow, another member may lead; then that member hands over, as often as
+    """Waits until that member leads. If the member is slow, another member may lead, which then hands over, as often as
     necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
@@ -421,13 +421,13 @@ def lead(p, name, line=DEMO):
 
 
 def b_leads(p):
-    """b wins, because only a is also up, and b ranks higher."""
+    """Waits until b leads: only a is also up, and b ranks higher."""
     lead(p, "b")
     check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
 
 def kill_the_leader(p):
-    """Kills b as soon as c is its heir."""
+    """Waits until c is the heir of b, then kills b."""
     soon("c is the heir", lambda: group(p, "b").get("heir") == "c")
     os.kill(soon("b answers", lambda: status(p, "b"))["pid"], signal.SIGKILL)
     check("the guardian of b ends, too", p.latest("daemon .*--id b").process.wait(PATIENCE) == 128 + signal.SIGKILL)
@@ -436,20 +436,20 @@ def kill_the_leader(p):
 
 
 def b_is_next(p):
-    """c leads, and its heir is b."""
+    """Waits until c leads and its heir is b."""
     lead(p, "c")
     soon("b is the heir", lambda: group(p, "c").get("heir") == "b")
 
 
 def start_b_again(p):
-    """Starts b, and waits until it is the heir again."""
+    """Starts b, and waits until b is the heir again."""
     again = p.start("build/elect daemon -c demo/elect.conf --id b")
     check("b follows", again.says("follows c"), *again.said())
     b_is_next(p)
 
 
 def quick_start(p):
-    """Starts three members, of which a leads."""
+    """Starts three members and waits until a leads."""
     build = "build/elect"
     p.ends(f"{build} init --new-cluster a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403 -c demo/elect.conf -q")
     for name, pattern in (("a", "starts"), ("b", "became leader|follows"), ("c", "follows")):
@@ -459,7 +459,7 @@ def quick_start(p):
 
 
 def writes(p):
-    """Waits for the output of the leader's command, then ends it, so that the next command of the document starts."""
+    """Waits for the output of the leader's command, then ends the command, so that the next command of the document starts."""
     soon("a leader writes", (p.folder / "times").exists)
     p.latest("fenced times").end()
 
@@ -476,8 +476,8 @@ exec "$@"
 
 
 def three_machines(p):
-    """Creates the machines: each has a folder of its own in place of /etc/elect, and the times of elect.conf that the document
-    shows."""
+    """Creates the machines. Each machine has a folder in place of /etc/elect, and the times from the elect.conf in the
+    document."""
     for name, text in (("elect", WRAPPER.format(elect=ELECT)), ("sudo", SUDO)):
         (p.folder / "bin" / name).write_text(text)
         (p.folder / "bin" / name).chmod(0o755)
@@ -498,7 +498,8 @@ def three_machines(p):
 
 
 def start_three(p):
-    """Starts the three members; c leads, and runs the commands. A change of members takes max-lease."""
+    """Starts the three members. Member c leads and runs the commands. Changes of the membership wait for max-lease, so max-lease
+    is short."""
     edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 900ms\nmax-lease = 9s\n")
     for p.here in "cab":
         going = p.start(f"elect daemon # {p.here}")
@@ -531,7 +532,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Makes a a member again, after it was an observer."""
+    """Gives a the role of a member again, after it was an observer."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")
@@ -549,7 +550,7 @@ def lose_a_state(p):
 
 
 def take_state_away(p):
-    """Removes the state that elect init has created because no other member answered in time."""
+    """Removes the state that elect init created because no other member answered in time."""
     for path in (p.machines["a"] / "state").glob("*.state"):
         path.unlink()
 
@@ -560,7 +561,7 @@ def start_it_again(p):
     p.here = "c"
 
 
-WHEN = {  # commands that continue: the line that they must print, and the direction that is called then
+WHEN = {  # commands that continue to run, with the line that they must print and the direction that follows it
     "docs/tutorial.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
@@ -579,11 +580,11 @@ WHEN = {  # commands that continue: the line that they must print, and the direc
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },
 }
-AGAIN = {  # commands that may fail on a slow machine, and the direction that is called before they are repeated
+AGAIN = {  # commands that may fail on a slow machine, with the direction that is called before a repetition
     "docs/tutorial.md": {"build/elect resign -c demo/elect.conf --id a": b_is_next},
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }
-DIRECTIONS = {  # words of a document, and the direction that they select
+DIRECTIONS = {  # words of a document, with the direction that they select
     "docs/tutorial.md": {"Start b again": start_b_again},
     "examples/README.md": {"Then start the three members": quick_start},
     "docs/operations.md": {

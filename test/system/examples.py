@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The examples beside real daemons: examples.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the examples beside real daemons: examples.py ELECT [CASE ... | --list] [--jobs N]
 
-Each example works, and continues with another leader after its leader was killed."""
+Each example must work, and must continue with another leader after its leader was killed."""
 
 import collections
 import itertools
@@ -38,14 +38,14 @@ def send(pid, number):
 
 
 def stand_still(pid):
-    """Stops a process; returns when it is stopped or has ended."""
+    """Stops a process, and returns when the process is stopped or has ended."""
     send(pid, signal.SIGSTOP)
     wait("the process is stopped", lambda: state(pid) in ("T", "Z", ""))
 
 
 def end_all(pid):
-    """Kills a process and its descendants. All are stopped first, so that a child which one of them forks meanwhile is found,
-    too."""
+    """Kills a process and its descendants. All of them are stopped first, so that they cannot fork more children in the
+    meantime."""
     stopped = set()
     while new := set(tree(pid)) - stopped:
         for each in new:
@@ -56,7 +56,7 @@ def end_all(pid):
 
 
 class Beside(LocalCluster):
-    """Daemons with programs beside them, each with a log; all of them end with the cluster."""
+    """Daemons and programs beside them, each with a log. All of them end with the cluster."""
 
     def __init__(self):
         super().__init__()
@@ -82,7 +82,7 @@ class Beside(LocalCluster):
         return wait(f"{label} prints {pattern!r}", lambda: re.search(pattern, self.said(label), re.M))
 
     def begin(self):
-        """Starts the daemons until one leads, and chooses ports for the programs."""
+        """Starts the daemons, waits until one leads, and chooses ports for the programs."""
         found = super().begin()
         self.port = dict(zip(self.names, free_ports(len(self.names))))
         return found
@@ -106,8 +106,8 @@ class Beside(LocalCluster):
 
 # ---- mutual exclusion ----
 
-# Records again and again that it has the lock, then sets the counter to the number that it read first, plus one. The counter is
-# fenced: a process with a smaller pair than the latest one ends with status 3.
+# Keeps recording that it has the lock, then sets the counter to the number that it read first, plus one. The counter is fenced,
+# so a process with a smaller pair than the latest one ends with status 3.
 INSIDE = """
 import fcntl, os, sys, time
 pair = int(os.environ["ELECT_TOKEN"]), int(os.environ["MUTEX_GRANT"])
@@ -159,19 +159,19 @@ class Mutex(Beside):
                 self.folder / "signs", self.folder / "counter", label, milliseconds]
 
     def exits(self):
-        """Counts the exit statuses of the crowd."""
+        """Counts the exit statuses of the processes that want the lock."""
         return collections.Counter(int(s) for i in range(CROWDED) for s in re.findall(r"^exit (\d+)$", self.said(f"crowd-{i}"), re.M))
 
     def signs(self):
-        """Yields (token, grant, pid, time, label), as the processes with the lock recorded them."""
+        """Yields each (token, grant, pid, time, label) that the processes with the lock recorded."""
         path = self.folder / "signs"
         for line in path.read_text().rpartition("\n")[0].splitlines() if path.exists() else ():  # the last line may be incomplete
             token, grant, pid, at, label = line.split()
             yield int(token), int(grant), int(pid), int(at), label
 
     def deadlines(self):
-        """Returns {pid: end of its grant} for all processes that were killed too late; that is correct only if `mutex` stalled
-        for its whole margin."""
+        """Returns {pid: end of its grant} for all processes that were killed too late, and checks that `mutex` stalled for its
+        whole margin in each case."""
         found = {}
         for label in self.programs:
             for pid, killed, until, since in (map(int, line) for line in LATE.findall(self.said(label))):
@@ -181,8 +181,8 @@ class Mutex(Beside):
         return found
 
     def guests(self):
-        """Returns {(token, grant, pid): [first sign, last sign, label]} of all processes with the lock, as long as their grants
-        lasted."""
+        """Returns {(token, grant, pid): [first sign, last sign, label]} of all processes with the lock, up to the ends of their
+        grants."""
         found, deadlines = {}, self.deadlines()
         for token, grant, pid, at, label in self.signs():
             if at < deadlines.get(pid, float("inf")):
@@ -191,8 +191,9 @@ class Mutex(Beside):
         return found
 
     def stays(self, label):
-        """Starts a process that keeps the lock for long, and returns the token with which it got the lock. If a slow machine does
-        not renew the grant before the process has recorded anything, the process is killed and started again."""
+        """Starts a process that keeps the lock for a long time, and returns the token with which the process got the lock. If a
+        slow machine does not renew the grant before the process has recorded anything, the process is killed and started
+        again."""
         self.launch(label, *self.lock(label, 10 ** 6))
 
         def found():
@@ -205,7 +206,7 @@ class Mutex(Beside):
         return wait(f"{label} has the lock", found)
 
     def goes_on(self, label):
-        """Waits until the process that kept the lock is killed, and others get the lock again."""
+        """Waits until the process that kept the lock has been killed, and others get the lock again."""
         stayed, done = self.programs[label], self.exits()[0]
         wait(f"{label} ends", lambda: stayed.poll() is not None)
         holds("it was killed because it lost the lock", stayed.returncode == 75, stayed.returncode)
@@ -222,8 +223,8 @@ class Mutex(Beside):
              any(at > until for *_, at, by in self.signs() if by == label))
 
     def judge(self):
-        """Checks that no two processes had the lock at the same time. Call it when all of them have ended, because only then is
-        it known which of them were killed too late."""
+        """Checks that no two processes had the lock at the same time. All processes must have ended, because only then is it
+        known which of them were killed too late."""
         guests = sorted(self.guests().items(), key=lambda item: item[1][0])
         for (one, a), (other, b) in itertools.pairwise(guests):
             if a[1] >= b[0]:
@@ -243,8 +244,8 @@ class Mutex(Beside):
 
 @case
 def mutex(_):
-    """Processes lock and unlock while coordinators are killed during a lock: first the member, then the whole machine, then the
-    coordinator alone."""
+    """Processes lock and unlock while parts of the coordinating machine are killed during a lock: first the member, then the
+    whole machine, then only the coordinator."""
     with Mutex() as p:
         p.begin()
         first = p.stays("one")
@@ -263,7 +264,7 @@ def mutex(_):
         holds("another member coordinates", third > second, second, third)
         end_all(p.programs[f"serve-{name}"].pid)
         p.programs[f"serve-{name}"].wait()
-        p.serve(name)  # with the same token, but without its memory
+        p.serve(name)  # the coordinator restarts with the same token, but without its memory
         p.goes_on("three")
         p.stays("four")
         p.forge("four")
@@ -274,15 +275,16 @@ def mutex(_):
 
 @case
 def mutex_commands(_):
-    """The exit status is that of the command; processes that it leaves behind end with it; without coordinators, lock waits."""
+    """The exit status of lock is that of its command. Processes that the command leaves behind end with it. Without coordinators,
+    lock waits."""
     with Mutex() as p:
         p.begin()
         p.over.touch()
         lock = p.lock("", 0)[:p.lock("", 0).index("--") + 1]
 
         def ends(label, *command):
-            """Returns the status. A slow machine may not renew the grant in time: then the command is killed with a message, and
-            started again."""
+            """Returns the exit status. If a slow machine does not renew the grant in time, the command is killed with a message,
+            and started again."""
             def found():
                 done, said = p.launch(label, *lock, *command), len(p.said(label))
                 wait("the command ends", lambda: done.poll() is not None)
@@ -304,8 +306,8 @@ def mutex_commands(_):
 
 # ---- clocks ----
 
-NEAR = 25  # milliseconds: two clocks may differ by twice half of the longest round trip that counts, and a little more
-STEP = 5  # milliseconds: half of that round trip, by which an answering clock may be wrong in each round
+NEAR = 25  # milliseconds: two clocks may differ by the longest round trip that counts, and a little more
+STEP = 5  # milliseconds: half of that round trip, the largest error of an answering clock in each round
 
 
 class Clocks(Beside):
@@ -331,11 +333,11 @@ class Clocks(Beside):
         return {name: self.lines(name)[-1] for name in names if self.lines(name)}
 
     def rounds(self):
-        """Returns an upper bound on how often a master has corrected the clocks so far."""
+        """Returns an upper bound on the number of corrections by masters."""
         return sum(self.said(f"clock-{name}").count(", master") for name in self.names if f"clock-{name}" in self.programs)
 
     def agree(self, names=None):
-        """Waits until new output shows that the clocks agree; returns their mean error, and the master."""
+        """Waits until new output shows that the clocks agree. Returns their mean error and the master."""
         names = names or self.names
         self.forget()
 
@@ -348,14 +350,14 @@ class Clocks(Beside):
         return wait("the clocks agree", found)
 
     def agrees_upon(self, what, expected, since):
-        """Checks the mean error. Every round since then may have moved it by as much as a round trip took."""
+        """Checks the mean error, which every further round may have changed by as much as a round trip took."""
         mean, _ = self.agree()
         bound = NEAR + STEP * (self.rounds() - since)
         holds(what, abs(mean - expected) < bound, mean, expected, bound)
 
     def alone(self, first, second):
-        """Waits until one of these two members, the only ones with clocks, is master. After a long stall the third member may
-        lead; then it hands over."""
+        """Waits until one of the two members with clocks is master. After a long stall the third member may lead, and then hands
+        over."""
         third = next(name for name in self.names if name not in (first, second))
 
         def found():
@@ -391,7 +393,7 @@ def berkeley(_):
 
 
 def refuses_late_words(p, stale, slave):
-    """A slave refuses messages of a former master, and ignores an adjustment from an address that is not the master's."""
+    """A slave refuses messages of a former master, and ignores an adjustment that does not come from the master's address."""
     mean, _ = p.agree()
     p.forget()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as former:
@@ -423,7 +425,7 @@ def fenced(path, token, text):
 
 @case
 def fenced_writers(_):
-    """Writers in turn, and many at the same time: smaller tokens are refused, and the file is never torn."""
+    """Several writers write in turn, then many at the same time. Smaller tokens are refused, and the file is never torn."""
     with Beside() as p:
         store = p.folder / "store"
         for token, text, status in ((7, "one\n", 0), (7, "two\n", 0), (10, "three\n", 0), (9, "four\n", 1), (2 ** 64 - 1, "", 0)):
@@ -479,8 +481,8 @@ def fenced_leaders(_):
 
 
 def stop_writer(p, written):
-    """Stops the command of the leader and the processes above it; returns (token, name, pid of the command). If a slow machine
-    deposed the leader before all of them were stopped, continues them and stops those of the next leader."""
+    """Stops the command of the leader and its parent processes, and returns (token, name, pid of the command). If a slow machine
+    deposed the leader in the meantime, continues these processes and stops those of the next leader."""
     above = 0
 
     def found():
@@ -514,7 +516,7 @@ def cron_path(folder):
 
 @case
 def cron(_):
-    """A job runs on one member, and on another member after the first is killed."""
+    """A job runs on one member, and on another member after the first member is killed."""
     with Beside() as p:
         p.begin()
         table, ran = p.folder / "table", p.folder / "ran"
@@ -537,8 +539,8 @@ def cron(_):
 
 
 def leads(p):
-    """Returns (name, term) of the only member that reports that it leads. Others may know a larger term, in which this member has
-    succeeded itself; its jobs keep the term in which they began."""
+    """Returns (name, term) of the only member that reports that it leads. The other members may know a larger term, in which this
+    member has succeeded itself, but its jobs keep the term in which they began."""
     def found():
         leaders = [(name, group["term"]) for name in p.names if (group := p.group(name)).get("leads")]
         return leaders[0] if len(leaders) == 1 else None
@@ -546,11 +548,11 @@ def leads(p):
 
 
 def runs_on_the_leader(p, runs):
-    """Returns (token, name) of a run during which one member led throughout, as queries before and after it show."""
+    """Returns (token, name) of a run throughout which one member led, as queries before and after the run show."""
     def found():
         leader, before = leads(p), len(runs())
         wait("the job has run twice", lambda: len(runs()) > before + 1)
-        between = runs()[before + 1]  # the run before may have begun before the first query
+        between = runs()[before + 1]  # the previous run may have begun before the first query
         if leads(p) != leader:
             return None
         holds("the job runs on the leader", (leader[1], leader[0]) == between, leader, runs())
@@ -560,7 +562,7 @@ def runs_on_the_leader(p, runs):
 
 @case
 def cron_starts_nothing(_):
-    """cron.sh starts no job when little of the lease is left; when it is terminated, it ends, and so does its job."""
+    """cron.sh starts no job when little of the lease is left. When cron.sh is terminated, its job ends, too."""
     with Beside() as p:
         table, pid, fake = p.folder / "table", p.folder / "pid", p.folder / "bin" / "elect"
         fake.parent.mkdir()
@@ -586,7 +588,7 @@ def cron_starts_nothing(_):
 
 @case
 def embed(_):
-    """Three programs without a daemon: one works, and when it is killed or hands over, another one works."""
+    """Three programs work without a daemon. When the working program is killed or hands over, another one works."""
     with Beside() as p:
         (p.folder / "key").write_bytes(os.urandom(32))
         ports = free_ports(3)
@@ -595,15 +597,15 @@ def embed(_):
             p.launch(f"embed-{number}", BUILT / "embed", number, "key", *ports, cwd=p.folder)
 
         def tokens():
-            """Returns {number: the tokens with which it has worked}."""
+            """Returns {number of the program: the tokens with which it has worked}."""
             found = {n: set(map(int, re.findall(r"^works with token (\d+)$", p.said(f"embed-{n}"), re.M))) for n in (1, 2, 3)}
             foreign = [t for n in found for t in found[n] if t & 0xffff != n]
             holds("each program uses only its own terms", not foreign, found)
             return found
 
         def works(but=None):
-            """Waits until a program works with a larger token than any that was given to program `but`, which has ended; returns the number of
-            the program."""
+            """Waits until a program works with a larger token than any token of program `but`, which has ended. Returns the
+            number of the working program."""
             above = max(tokens()[but]) if but else 0
             return wait("a program works", lambda: max(((t, n) for n, all_of_it in tokens().items() for t in all_of_it if t > above),
                                                  default=None))[1]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases ask real daemons, each through another one, why the leader changed last. They also export the faults of the members as a
-scenario, which the simulator must replay."""
+The cases ask one of several real daemons, which asks the others, why the leader changed last. They also export the faults of the
+members as a scenario, which the simulator must replay."""
 
 import contextlib
 import json
@@ -35,8 +35,8 @@ def members(*names, **how):
     return LocalCluster(*names, times=PATIENT_TIMES, **how)
 
 
-def leads_no_more(p, name):
-    """Returns True if the member reports that it does not lead; without an answer the result is false."""
+def does_not_lead(p, name):
+    """Returns True if the member reports that it does not lead, and False if the member does not answer."""
     group = p.group(name)
     return group and not group.get("leads")
 
@@ -47,7 +47,7 @@ def knows_no_leader(p, name):
 
 
 def begin(p):
-    """Starts the members so that, as in the simulator, the highest leads and the next one is its heir."""
+    """Starts the members so that the highest leads and the next one is its heir, as in the simulator."""
     p.start(p.names[-1])
     wait("the highest member answers", lambda: p.group(p.names[-1]))
     p.start(*p.names[:-1])
@@ -57,7 +57,7 @@ def begin(p):
 
 
 def recorded(p, name, since=0):
-    """Returns the rules that the member recorded since that time, by CLOCK_BOOTTIME."""
+    """Returns the rules that the member recorded since that time (CLOCK_BOOTTIME)."""
     done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
     return [step.get("rule") for step in json.loads(done.stdout) if step["at_us"] > since]
 
@@ -67,8 +67,9 @@ def rules(said):
 
 
 def replays(p, name, leader):
-    """Checks that the exported scenario is accepted, replays the events that it contains, and ends with the same leader. All
-    running members must answer: if one did not, its steps would be missing, and the first lines of the scenario would name it."""
+    """Checks that the simulator accepts the exported scenario, replays its events, and ends with the same leader. All running
+    members must answer. Otherwise the steps of the silent member would be missing, and the first lines of the scenario would name
+    that member."""
     file = p.folder / "history.elect"
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
@@ -99,8 +100,8 @@ def the_first_leader(_):
 
 
 class Between(threading.Thread):
-    """A status socket that forwards requests to a daemon, except those about the recorder of one member: for that member it
-    always has one more step, and answers slowly. It counts those requests."""
+    """A status socket that forwards requests to a daemon, except requests for the recorder of one member. For that member the
+    socket answers slowly, always announces one more step, and counts the requests."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -125,16 +126,16 @@ class Between(threading.Thread):
                 request = json.loads(client.makefile().readline())
                 about_slow = request["verb"] == "messages" and request["member"] == self.slow
                 answer = self.page(request) if about_slow else ask(self.daemon_socket, request, LIMIT)
-                with contextlib.suppress(OSError):  # the client has stopped waiting
+                with contextlib.suppress(OSError):  # the client no longer waits
                     client.sendall(json.dumps(answer).encode() + b"\n")
 
 
 @case
 def a_member_that_answers_without_end(_):
-    """A member whose answers never end does not delay the others; elect explain stops asking it and names it. (All its 400 steps
-    would take 100 s.)"""
+    """A member whose answers never end does not delay the others, because elect explain stops asking that member and names it.
+    (All 400 steps of that member would take 100 s.)"""
     with members() as p:
-        leader, _ = begin(p)  # mostly c, so that the member that is queried comes before the slow one
+        leader, _ = begin(p)  # the leader is usually c, so that the queried member comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
         between = Between(str(p.folder / "between.status"), p.socket(asked), slow)
 
@@ -151,8 +152,7 @@ def a_member_that_answers_without_end(_):
 
 
 class Doubtful(Between):
-    """Adds steps as if that member had been a candidate before everything else: it granted itself a term twice, and was not
-    elected."""
+    """Adds steps as if that member had been the first candidate, granted itself a term twice, and not been elected."""
 
     def page(self, request):
         said = ask(self.daemon_socket, request, LIMIT)
@@ -165,8 +165,8 @@ class Doubtful(Between):
 
 @case
 def a_candidate_was_not_the_first_leader(_):
-    """The first leader has ended properly, so its own steps are lost. A candidate of that time must not be taken for the first
-    leader."""
+    """The first leader has ended properly, so its own steps are lost. The scenario must not treat a candidate of that time as the
+    first leader."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -206,7 +206,7 @@ def the_first_leader_is_not_the_highest(_):
 
 @case
 def members_with_roles(_):
-    """Roles, priorities and preemption are in the exported scenario."""
+    """The exported scenario contains roles, priorities and preemption."""
     roles = {"a": "witness", "b": "member\npriority = 5", "d": "observer"}
     with members("abcd", roles=roles, options="preempt = yes\n") as p:
         p.start()
@@ -217,7 +217,8 @@ def members_with_roles(_):
 
 @case
 def leader_process_dies(_):
-    """The guardian reports the death of its member: each other member hears the report, and the explanation mentions it once."""
+    """The guardian reports the death of its member. Each other member receives the report, and the explanation mentions the death
+    once."""
     with members() as p:
         old, _term = begin(p)
         os.kill(member_of(p.daemons[old].pid), signal.SIGKILL)
@@ -242,8 +243,8 @@ def leader_process_dies(_):
 
 @case
 def leader_machine_is_lost(_):
-    """No guardian reports the death: the others miss the leader, and wait for its lease. The time without a leader counts from
-    its last renewal."""
+    """No guardian reports the death, so the others miss the leader and wait for its lease. The time without a leader counts from
+    the last renewal."""
     with members() as p:
         old, _term = begin(p)
         since = clock()
@@ -265,8 +266,8 @@ def leader_machine_is_lost(_):
 
 @case
 def leader_resigns(_):
-    """The leader resigns in favour of a named member. If that member is slow, any member may be elected, and the explanation
-    reports that, too."""
+    """The leader resigns in favour of a named member. If that member is slow, any member may be elected, as the explanation then
+    reports."""
     with members() as p:
         old, before = begin(p)
         to = next(n for n in p.names if n != old)
@@ -286,7 +287,7 @@ def leader_resigns(_):
 
 @case
 def leader_stalls(_):
-    """The leader is stopped and does not notice; when it continues, it reports that its mandate had run out."""
+    """The leader is stopped until its mandate has run out, and reports that loss when it continues."""
     with members() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
@@ -303,7 +304,7 @@ def leader_stalls(_):
 
 @case
 def leader_is_stopped(_):
-    """The history of the leader is lost with its process; the others heard its release."""
+    """The history of the leader is lost with its process, but the other members have received its release."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -318,12 +319,12 @@ def leader_is_stopped(_):
 
 @case
 def leader_resigns_and_its_machine_is_lost(_):
-    """The leader resigns, the others still hear it for some time, and then it is killed: in the scenario, the crash comes after
-    the resignation."""
+    """The leader resigns, sends messages for some time, and is then killed. In the scenario, the crash must come after the
+    resignation."""
     with members() as p:
         old, _term = begin(p)
         resigned = 0
-        while (new := p.leader()[0]) == old:  # again, if the others were so slow that it was re-elected
+        while (new := p.leader()[0]) == old:  # the leader resigns again if the others were so slow that it was re-elected
             resigned += p.elect(old, "resign").returncode == 0
 
         def renewals():
@@ -372,23 +373,23 @@ def replays_the_cut(c, leader, *sides):
 
 
 def replays_the_absence(c, leader, away, since):
-    """Checks that each of the members that were cut off is separated from the leader in the scenario, or paused, if it stalled
-    for long. On a busy machine other members may miss the leader as well; if no other member does, exactly these members are
-    separated."""
+    """Checks that the scenario separates each member that was cut off from the leader, or pauses the member if it stalled for a
+    long time. On a busy machine other members may also miss the leader. If no other member misses the leader, exactly these
+    members are separated."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
         holds(f"{number} was away", number in apart or f"pause {number} " in script, script)
     if "pause" not in script and not any("MISSES" in recorded(c, n, since) for n in c.others(*away)):
         holds("no other member is separated", apart == numbers and "heal at " in script, script)
-    # Another member may recover in the scenario: on a busy machine it started after the others had elected a leader.
+    # Another member may recover in the scenario if a busy machine started that member after the others had elected a leader.
     crashed = {line.split()[1] for line in script.splitlines() if line.startswith("crash ")}
     holds("none of these crashed", not crashed & {str(c.number(n)) for n in (leader, *away)}, script)
 
 
 @parted
 def leader_is_cut_off(c, old):
-    """The leader and another member are cut off: the majority waits no longer than the lease, and both sides explain the
+    """The leader and another member are cut off. The majority waits no longer than the lease, and both sides explain the
     change."""
     with_it = next(n for n in c.names if n != old)
     majority = c.others(old, with_it)
@@ -396,7 +397,7 @@ def leader_is_cut_off(c, old):
     new, _term = c.leader(among=majority, other_than=(old,))
     said = explained(c, majority[0], (old, with_it))
     holds("the leaders", (said["leader"], said["before"]) == (new, old), said)
-    wait("the old leader has stopped", lambda: leads_no_more(c, old))
+    wait("the old leader has stopped", lambda: does_not_lead(c, old))
     c.heal()
     c.leader()
     said = explained(c, with_it)
@@ -407,11 +408,11 @@ def leader_is_cut_off(c, old):
 
 @parted
 def no_side_has_a_majority(c, old):
-    """No side of the cut has a majority; failed candidacies during the cut are not offices."""
+    """No side of the cut has a majority. Candidacies that fail during the cut are not offices."""
     with_it = next(n for n in c.names if n != old)
     sides, since = [(old, with_it), *[(n,) for n in c.others(old, with_it)]], clock()
     c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
-    wait("the old leader has stopped", lambda: leads_no_more(c, old))
+    wait("the old leader has stopped", lambda: does_not_lead(c, old))
     wait("one of the two fails to get a majority", lambda: any("NO_MAJORITY" in recorded(c, n, since) for n in (old, with_it)))
     c.heal()
     new, _term = c.leader()
@@ -420,7 +421,7 @@ def no_side_has_a_majority(c, old):
 
 
 def cut_off(c, away):
-    """Cuts members off, and waits until they have missed their leader and no longer report it to each other."""
+    """Cuts members off, and waits until these members have missed their leader and no longer report that leader to each other."""
     since = clock()
     c.part(away, c.others(*away))
 
@@ -433,8 +434,8 @@ def cut_off(c, away):
 
 @parted
 def two_followers_are_cut_off(c, leader):
-    """The leader does not change; the scenario still contains the absence of the followers. They usually return before the lease
-    ends, with a renewal that they grant again."""
+    """The leader does not change, but the scenario contains the absence of the followers. These usually return before the lease
+    ends, when they grant a renewal again."""
     away = c.others(leader)[:2]
     since = cut_off(c, away)
     c.heal()
@@ -445,12 +446,12 @@ def two_followers_are_cut_off(c, leader):
 
 @parted
 def two_followers_miss_a_hand_over(c, old):
-    """When the followers return, another member leads. For a while, one of them had reported to the other the leader that both
+    """When the followers return, another member leads. During the cut, one follower reported to the other the leader that both
     missed."""
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
-    while (new := c.leader(among=rest)[0]) == old:  # again, if the others were so slow that it was re-elected
+    while (new := c.leader(among=rest)[0]) == old:  # the leader resigns again if the others were so slow that it was re-elected
         c.elect(old, "resign")
     wait("the new leader leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
     c.heal()
@@ -460,7 +461,7 @@ def two_followers_miss_a_hand_over(c, old):
 
 @case
 def all_stall(_):
-    """All members are stopped, and the lease ends long before any of them can report that."""
+    """All members are stopped, and the lease ends long before any member can report the loss."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:
@@ -499,7 +500,7 @@ def no_member_leads_now(_):
 
 @case
 def no_majority_is_left(_):
-    """A leader that loses its majority reports why it stopped; a follower reports which leader it missed."""
+    """A leader that loses its majority reports why it stopped leading, and a follower reports which leader it missed."""
     with members() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
@@ -520,7 +521,7 @@ def no_majority_is_left(_):
 
 @case
 def on_a_ring(_):
-    """Each algorithm records a step of its own when it makes a leader; here there is no mandate."""
+    """Without a mandate, each algorithm records a step of its own when a process becomes leader."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         with members(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
@@ -531,7 +532,7 @@ def on_a_ring(_):
 
 @case
 def without_a_mandate(_):
-    """Without a mandate the others do not wait for a lease, and elect explain does not report the time without a leader."""
+    """Without a mandate the other members do not wait for a lease, so elect explain does not report the time without a leader."""
     with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
@@ -539,7 +540,7 @@ def without_a_mandate(_):
         wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
         said, text = explain(p, "a"), p.elect("a", "explain")
         holds("the leaders", said["leader"] == "b" and "nobody_led_ms" not in said, said)
-        holds("the leader before", said["before"] in ("c", "a"), said)  # a may have led in between, if b answered its election too late
+        holds("the leader before", said["before"] in ("c", "a"), said)  # a may have led in between if b answered a's election too late
         if said["before"] == "c":
             holds("the steps", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
         expect("text", text, 0, out=f"{said['before']} did not report that it stopped: without a mandate")

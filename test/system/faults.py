@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]] [--jobs N]
+"""Tests real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]]
+[--jobs N]
 
-A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default, runs the fewest cases that cover every fault once,
-and every number of members with every algorithm. After each case the safety checker judges the claims (P1 to P3), the writes and
-the logs.
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default, the suite runs the fewest cases that cover every
+fault, and every number of members with every algorithm. After each case the safety checker judges the claims (P1 to P3), the
+writes and the logs.
 
 Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
@@ -48,7 +49,7 @@ def same(c, before, among=None):
 
 
 def some_time(c, leader, claims_wanted=150):
-    """Waits until the leader has claimed its office several more times."""
+    """Waits until the evidence contains several more claims of the leader."""
     before = c.claims(leader).count(b"\n")
     wait(f"more claims of {leader}", lambda: c.claims(leader).count(b"\n") >= before + claims_wanted)
 
@@ -89,7 +90,7 @@ def leader_killed(c):
 
 @fault()
 def member_killed(c):
-    """The guardian reports the death of its member; promises to clients are still kept, as the safety checker verifies."""
+    """The guardian reports the death of its member. Promises to clients are still kept, as the safety checker verifies."""
     leader, term = c.begin()
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
@@ -101,7 +102,7 @@ def member_killed(c):
 
 @fault()
 def guardian_killed(c):
-    """When its guardian dies, the member hands over and ends."""
+    """The member hands over and ends when its guardian dies."""
     leader, term = c.begin()
     member = pidfd(member_of(c.daemons[leader].pid))
     c.note("hand-over", leader, token=term)
@@ -186,7 +187,7 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
-        if is_late(done):  # on a slow machine the others, or the named member, may not take over in time
+        if is_late(done):  # a slow machine may prevent the named member, or all others, from taking over in time
             leader, term = c.leader()
             continue
         holds(f"elect {verb}:", done.returncode == 0, done.stderr)
@@ -204,8 +205,8 @@ def handed_over(c):
 
 @fault()
 def ordered_on_a_bad_network(c):
-    """A member sends an order again if it is lost on its way to the leader. If the machine is too slow for that, the case repeats
-    the order."""
+    """A member sends an order again if the order is lost on its way to the leader. If the machine is too slow for the repetition,
+    the case repeats the order."""
     c.begin()
 
     def carried_out():
@@ -290,10 +291,11 @@ def leader_is_the_bridge(c):
 
 @fault()
 def leader_beyond_the_bridge(c):
-    """One member, the bridge, hears all members. The leader and its side hear about half of them, which is still a majority."""
+    """One member, the bridge, hears all members. The leader and its side hear only about half of the members, but still a
+    majority."""
     before = c.begin()
     rest = c.others(before[0])
-    mine = 1 + (len(c.names) - 1) // 2 - 1  # a majority together with the bridge and the leader
+    mine = 1 + (len(c.names) - 1) // 2 - 1  # these members are a majority together with the bridge and the leader
     one, other = [before[0], *rest[1:mine]], rest[mine:] if mine > 1 else rest[1:]
     c.part(one, other)
     sees_down(c, before[0], *other)
@@ -392,7 +394,7 @@ def state_rolled_back(c):
     for name in c.others(follower):
         wait(f"{name} sees that {follower} is back", lambda: peers(c, name).get(follower, {}).get("up"))
     c.kill(follower)
-    for name in c.others(follower):  # otherwise the second process might be taken for a clone
+    for name in c.others(follower):  # otherwise the other members might treat the second process as a clone
         sees_down(c, name, follower)
     shutil.copy2(kept, c.state(follower))
     c.start(follower)
@@ -482,7 +484,7 @@ def wrong_key(c):
     right = key.read_bytes()
     key.unlink()
     run(c.elect_binary, "key", "new", key, "-c", c.folder / c.names[1] / "elect.conf")
-    key.write_text("1" + key.read_text()[1:])  # the same number, so that the daemon tries it
+    key.write_text("1" + key.read_text()[1:])  # the key has the same number, so that the daemon tries the key
     c.start(*c.names)
     c.watch()
     before = c.leader(among=c.others(odd))
@@ -523,7 +525,7 @@ def wrong_configuration(c):
 
 @fault(extra=("twin",))
 def duplicate_id(c):
-    """Another machine with the address and the first state of a member replaces it on the network."""
+    """Another machine with the address and the first state of a member replaces that member on the network."""
     before = c.begin()
     follower = a_follower(c, before[0])
     twin, hub = c.space("twin"), c.space("hub")
@@ -535,7 +537,8 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # on a slow machine the others may no longer hear the first process when they hear the second: then its state counts as old
+    # on a slow machine the others may hear the second process only when they no longer hear the first: then its state counts as
+    # old
     holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
@@ -569,7 +572,7 @@ def key_rotated(c):
     same(c, before)
 
 
-# ---- elections without a mandate: two leaders are possible, and the safety checker finds them ----
+# ---- elections without a mandate, in which the safety checker finds two leaders ----
 
 TEXTBOOK = "mandate = none"
 
@@ -598,7 +601,7 @@ def killed_without_a_mandate(c):
 # ---- the list of cases ----
 
 def cases():
-    """Returns every fault once, and every size with every algorithm. make soak runs the whole matrix."""
+    """Returns cases with every fault once, and with every size and algorithm together. make soak runs the whole matrix."""
     kinds = list(itertools.product(SIZES, ALGORITHMS))
     return ["/".join((name, *kinds[i * 5 % len(kinds)])) for i, name in enumerate(FAULTS)]
 
@@ -636,7 +639,7 @@ def one_case(elect, case):
 
 
 def matrix(seed):
-    """Returns every fault with every size and every algorithm, in an order that depends on the seed."""
+    """Returns cases with every fault, size and algorithm, in an order that depends on the seed."""
     every = ["/".join(case) for case in itertools.product(FAULTS, SIZES, ALGORITHMS)]
     random.Random(seed).shuffle(every)
     return every
@@ -649,8 +652,8 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--list", action="store_true", help="list the cases that run by default")
     parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--seconds", type=float, help="run cases of the whole matrix for so many seconds")
-    parser.add_argument("--seed", default="0", help="seed of the order of the whole matrix")
+    parser.add_argument("--seconds", type=float, help="run cases of the whole matrix for this number of seconds")
+    parser.add_argument("--seed", default="0", help="seed for the order of the cases in the whole matrix")
     how = parser.parse_args()
     if how.list:
         print(*cases(), sep="\n")

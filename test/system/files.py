@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The files that a member needs, on loopback: files.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the files that a member needs, on loopback: files.py ELECT [CASE ... | --list] [--jobs N]
 
-elect config, init and readmit; and configurations, keys and states that are missing, damaged, unreadable or of another cluster."""
+The cases run elect config, init and readmit, with configurations, keys and states that are missing, damaged, unreadable or from
+another cluster."""
 
 import grp
 import json
@@ -86,18 +87,18 @@ def init_and_readmit(_):
 
 
 UNPRIVILEGED = 65534
-# Verbs that need the configuration and the sockets of a running member.
+# The verbs that need the configuration and the sockets of a running member.
 ASKING = (["status"], ["is-leader"], ["leader"], ["members"], ["watch"], ["history"], ["explain"], ["doctor"], ["key", "list"])
 TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 
 
 @case
 def permissions(_):
-    """Each refusal names the object that denied access, and the user or group that has access."""
+    """Each refusal names the object that the user may not access, and the user or group that may."""
     need_root()
     group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
-        command = p.folder.parent / f"{p.folder.name}-elect"  # a place that other users may search
+        command = p.folder.parent / f"{p.folder.name}-elect"  # a folder that other users may search
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
 
@@ -156,7 +157,7 @@ def permissions(_):
 
 @case
 def sockets_by_path(_):
-    """An error names the path given with -S. Any one of a member's sockets may be given, and the command finds the others."""
+    """An error names the path given with -S. Any of a member's sockets may be given, and the command finds the other sockets."""
     with LocalCluster() as p:
         p.begin()
         for path in (p.conf, p.folder):
@@ -170,7 +171,7 @@ def sockets_by_path(_):
 
 @case
 def states_and_doctor(_):
-    """Without a daemon, elect doctor reports the fault of a state file and what to do; it changes nothing."""
+    """Without a daemon, elect doctor reports what is wrong with a state file and what to do, but changes nothing."""
     with LocalCluster() as p:
         state = p.state("a")
         good = state.read_bytes()
@@ -251,7 +252,7 @@ def bad_states(_):
         wait("the daemon runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        second = run("daemon", "-c", moved, "--id", "a")  # the daemon waits for the first one, reports it, and gives up
+        second = run("daemon", "-c", moved, "--id", "a")  # the second daemon waits for the first one, reports why, and gives up
         waits, *complaint = second.stderr.splitlines(keepends=True)
         holds("the daemon reports why it waits", "waits at most " in waits and "member-1.state is in use by process" in waits, second.stderr)
         second.stderr = "".join(complaint)
@@ -366,12 +367,12 @@ def names_are_looked_up(_):
                 m["up"] for m in answer(p.socket(name), {"verb": "status"})["members"]))
         p.kill("e")
         os.unlink(p.state("e"))
-        expect("init", refused_init(p, "e"), 1, err="other members remember it")  # members with a host name are queried, too
+        expect("init", refused_init(p, "e"), 1, err="other members remember it")  # elect init also queries members with a host name
         expect("readmit", p.elect("e", "readmit"), 0, out="has a new state")
-        p.state("e").write_bytes(first)  # the state before its first start
+        p.state("e").write_bytes(first)  # the member's state from before its first start
         p.start("e")
         wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # as if a service manager restarted it repeatedly
+        for _ in range(8):  # restarts the member repeatedly, as a service manager would
             p.refused("the daemon was told to stop", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
@@ -384,7 +385,7 @@ def names_are_looked_up(_):
 
 @case
 def unwise_settings_are_logged(_):
-    """The log warns of a cluster of two voters, and of a member whose address cannot be resolved."""
+    """The log warns about a cluster of two voters, and about a member whose address cannot be resolved."""
     with LocalCluster("ab") as p:
         p.conf.write_text(re.sub(r"(\[member b\](?:\n(?!\[).*)*?\naddress = )127.0.0.1:", r"\1no-such-host.invalid:",
                                  p.conf.read_text()))
@@ -401,7 +402,7 @@ def unwise_settings_are_logged(_):
 
 @case
 def init_queries_for_longer_than_a_renewal(_):
-    """The first query is sent before a session exists, so the others hear only the second, a renewal later."""
+    """The first query is sent before a session exists, so the other members hear only the second query, a renewal later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")
@@ -411,7 +412,7 @@ def init_queries_for_longer_than_a_renewal(_):
 
 @case
 def init_waits_for_a_late_member(_):
-    """A member that remembers c answers late, while another member, which never met c, answers often."""
+    """One member remembers c but answers late, while another member, which has never met c, answers often."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         p.start("a", "c")
         p.leader()
@@ -421,8 +422,8 @@ def init_waits_for_a_late_member(_):
         os.unlink(p.state("c"))
 
         def asked():
-            """Returns the process of elect init, or None if it exited with 0 because the late member did not answer in time on
-            this busy machine."""
+            """Returns the process of elect init. Returns None if elect init exited with 0 because the late member did not answer
+            in time on this busy machine."""
             before = p.log("b").count("c has lost its state")
             signal_both(p.daemons["a"], signal.SIGSTOP)
             asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A member, its guardian, and work under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests a member, its guardian, and work under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
 
-Whatever dies, in whatever order and at whatever moment: no member leads while work that was permitted may still be running, and
-the others do not wait for a leader that they know to be dead. The workers here are connections of this suite (lib/run_socket.py),
-which can be as slow, silent or sudden as a case needs."""
+The cases kill member, guardian and work in any order and at any moment. No other member may lead while permitted work may still
+be running, and members must not wait for a leader whose death was reported. The workers are connections of this suite
+(lib/run_socket.py), which can be as slow, silent or abrupt as a case needs."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state,
 from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, UNHEALTHY, Words, YIELDS, clock  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
 
-LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # so long that its end is never mistaken for a testament
+LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # this lease is so long that its end is never mistaken for a testament
 MIDDLE = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # for cases that wait for the end of a lease
 LEASE, MIDDLE_LEASE = 30_000_000, 8_000_000  # microseconds
 BURST, PERIOD = 20, 0.05  # pace.h
@@ -42,7 +42,7 @@ class Watched(LocalCluster):
         super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
-        self.first, self.term = super().begin()  # all members follow, so the testament of the new term concerns all of them
+        self.first, self.term = super().begin()  # now all members follow, so the testament of the new term is for all of them
         return self.first, self.term
 
     def pid(self, name):
@@ -64,7 +64,7 @@ class Watched(LocalCluster):
         os.kill(self.pid(name or self.first), signal.SIGKILL)
 
     def times_in_history(self, text):
-        """Returns how often the text was logged, including repetitions that were only counted."""
+        """Returns how often the text was logged, including repetitions that the log only counts."""
         said = ask(self.socket(self.first), {"verb": "history"})
         return sum(1 + e.get("repeated", 0) for e in said["history"] if text in e["text"]) if said else 0
 
@@ -73,7 +73,7 @@ class Watched(LocalCluster):
 
 
 def talker_of(user, path):
-    """Connects as that user; the kernel reports this user to the daemon for the whole connection."""
+    """Connects as that user, whom the kernel then reports to the daemon during the whole connection."""
     os.seteuid(user)
     try:
         return Talker(path)
@@ -82,7 +82,7 @@ def talker_of(user, path):
 
 
 def use_up_burst(t):
-    """Starts work until the user's burst is used up; if that never happens, this machine must be slower than the pace."""
+    """Starts work until the user's burst is used up. If the burst is never used up, this machine must be slower than the pace."""
     begun = time.monotonic()
     for _ in range(1000):
         said = t.hold(flags=NOW)
@@ -95,8 +95,8 @@ def use_up_burst(t):
 
 
 def yield_until_another_leads(t, look):
-    """Makes the run yield until another member leads. If slow members do not take over, the first leads again, and the run yields
-    again."""
+    """Makes the run yield until another member leads. If slow members do not take over, the same member leads again, and the run
+    yields again."""
     def another_leads():
         t.say("RESIGN", group="main")
         said = t.until_hears("DONE", "REFUSED")
@@ -138,7 +138,7 @@ def both_killed(_):
 
 @case
 def waits_for_the_lock(_):
-    """A daemon whose state file is in use asks the owner about it once, and starts when the file is free."""
+    """A daemon whose state file is in use queries the process that uses the file once, and starts when the file is free."""
     with LocalCluster("a") as p, socket.socket(socket.AF_UNIX) as door, open(p.state("a"), "r+b") as held:
         fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         door.bind(p.socket("a"))
@@ -160,7 +160,7 @@ def waits_for_the_lock(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member hands over as soon as the work has stopped, and ends. Another daemon that is started in
+    """When its guardian dies, the member waits until the work has stopped, hands over and ends. Another daemon that is started in
     the meantime waits until the member has ended."""
     with Watched() as p:
         p.begin()
@@ -236,7 +236,7 @@ def guardian_stopped(_):
             t.say("HOLD", group="main")
             holds("the run waits, because the guardian does not know it", t.until_hears("WAIT") and t.until_hears("GO", patience=1) is None)
             holds("the member still leads", p.known(p.first)["leads"])
-            for testament in ("no", "yes") * 10:  # sends the guardian a message for each group: more than the channel holds
+            for testament in ("no", "yes") * 10:  # sends the guardian one message per group, which is more than the channel can hold
                 p.conf.write_text(re.sub("^testament = .*\n", "", p.conf.read_text(), flags=re.M).replace(
                     "[cluster]\n", f"[cluster]\ntestament = {testament}\n"))
                 expect("the member does not wait for the guardian", p.elect(p.first, "reload"), 0, out="changed: testament")
@@ -256,8 +256,8 @@ def guardian_stopped(_):
 
 @case
 def guardian_too_late(_):
-    """A guardian that wakes up after the lease sends no testament: another member has led since, and its office may also have
-    ended."""
+    """A guardian that continues only after the lease sends no testament, because another member has led since, and its office may
+    also have ended."""
     with Watched(MIDDLE) as p:
         p.begin()
         p.daemons[p.first].send_signal(signal.SIGSTOP)
@@ -301,7 +301,7 @@ def holder(_):
             holds("the other run may not", third.until_hears("GO", patience=0.2) is None)
             look = p.lookout()
             p.kill_member()
-            holds("the run only sees its connection end", second.until_hears("LOST", "STOP") is None)  # by the end of the connection
+            holds("the run only sees its connection end", second.until_hears("LOST", "STOP") is None)  # the connection just ends
             time.sleep(0.3)
             holds("the others wait for the work", look.seen is None and not p.testament_came(), look.seen)
             stopped = clock()
@@ -313,7 +313,7 @@ def holder(_):
 
 @case
 def killed_with_a_holder(_):
-    """While work goes on after the death of the member, the guardian sends no testament, so the others wait for the lease."""
+    """While work continues after the death of the member, the guardian sends no testament, so the others wait for the lease."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -327,8 +327,8 @@ def killed_with_a_holder(_):
 
 @case
 def holder_without_a_word(_):
-    """A run disconnects without reporting that its work has ended: no testament is sent, and no other work starts before the
-    deadline by which the work must have stopped."""
+    """A run disconnects without reporting that its work has ended. No testament is sent, and no other work starts before the
+    deadline of the lost work."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -349,7 +349,7 @@ def holder_without_a_word(_):
 
 @case
 def loose_holder(_):
-    """Work that cannot be killed voids the testament; when it has ended, a testament exists again."""
+    """Work that cannot be killed voids the testament. When that work has ended, a testament exists again."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -374,8 +374,8 @@ def loose_holder(_):
 
 @case
 def two_loose_runs(_):
-    """The guardian registers one run at a time: a run that waited for its user's pace must not overtake a run that the guardian
-    registered meanwhile. Work that cannot be killed voids the testament, whichever run worked before it."""
+    """The guardian registers one run at a time. A run that waited for its user's pace must not overtake a run that the guardian
+    has registered in the meantime. Work that cannot be killed voids the testament, whichever run worked before."""
     need_root()  # for two users
     with Watched() as p:
         p.begin()
@@ -390,7 +390,7 @@ def two_loose_runs(_):
                 for t in (paced, free):
                     t.say("HOLD", group="main", flags=LOOSE)
                     holds("the run waits", t.until_hears("WAIT"))
-                time.sleep(0.1)  # until the first user may start work again
+                time.sleep(0.1)  # wait until the first user may start work again
                 paced.ask()
                 guardian.send_signal(signal.SIGCONT)
                 first = wait("one run works", lambda: next((t for t in (free, paced) if t.until_hears("GO", patience=0.05)), None))
@@ -427,7 +427,7 @@ def unhealthy_run_that_the_guardian_knows(_):
             holds("the healthy run works", well.until_hears("GO"))
             look = p.lookout()
             p.kill_member()
-            well.until_hears("LOST")  # or the end of the connection
+            well.until_hears("LOST")  # hears LOST, or the end of the connection
             ill.say_to_guardian()
             time.sleep(0.3)
             holds("the others wait for the work", look.seen is None and not p.testament_came(), look.seen)
@@ -437,7 +437,7 @@ def unhealthy_run_that_the_guardian_knows(_):
 
 @case
 def resigns(_):
-    """A leader that resigns renews its lease until the work has stopped, and hands over then."""
+    """A leader that resigns renews its lease until the work has stopped, and then hands over."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -471,8 +471,8 @@ def resigns(_):
 
 @case
 def yields_after_the_last_promise(_):
-    """All processes of a run are killed, which may leave some of its work behind, so the member leads until the lease that the
-    run was given has ended, and only then hands over. A run with --on-exit hold keeps leadership."""
+    """All processes of a run are killed. Some of its work may survive, so the member leads until the lease of the run has ended,
+    and only then hands over. With --on-exit hold the member keeps its leadership."""
     for flags in (YIELDS, 0):
         with Watched(MIDDLE) as p:
             p.begin()
@@ -491,7 +491,7 @@ def yields_after_the_last_promise(_):
 
 @case
 def terminated(_):
-    """A daemon that is terminated ends when the work has stopped."""
+    """A terminated daemon ends only when the work has stopped."""
     with Watched() as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -509,7 +509,7 @@ def terminated(_):
 
 @case
 def work_does_not_answer(_):
-    """If work is told to stop but neither stops nor answers, the others wait for its lease, and no longer."""
+    """If work neither stops nor answers when it is told to stop, the other members wait for its lease, but no longer."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -523,9 +523,9 @@ def work_does_not_answer(_):
 
 
 def run_loses_its_leader(disturb):
-    """The member of a healthy run loses its office and learns this late. All messages must be true: on a slow machine the daemon
-    may log that the run has not stopped yet, but must then log that it has stopped. The daemon must not report that the run died,
-    nor the run that the daemon died."""
+    """The member of a healthy run loses its office, but notices the loss late. All messages must be true. On a slow machine the
+    daemon may log that the run has not stopped yet, but must later log that the run has stopped. The daemon must not report that
+    the run died, and the run must not report that the daemon died."""
     with Watched(MIDDLE) as p:
         p.begin()
         with open(p.folder / "run.log", "w") as log:
@@ -561,8 +561,8 @@ def run_of_a_leader_that_is_cut_off(_):
 
 @case
 def told_after_its_lease(_):
-    """A run that hears only at the end of its lease that its leader is lost can still report that its work has ended, and wait
-    for its next turn."""
+    """A run may hear only at the end of its lease that its member no longer leads. Even then the run can report that its work has
+    ended, and wait for its next turn."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -570,7 +570,7 @@ def told_after_its_lease(_):
             others = [p.daemons[n] for n in p.names if n != p.first]
             for daemon in others:
                 signal_both(daemon, signal.SIGSTOP)
-            holds("the run is told", t.until_hears("LOST", patience=LIMIT))
+            holds("the run hears of the loss", t.until_hears("LOST", patience=LIMIT))
             for daemon in others:
                 signal_both(daemon, signal.SIGCONT)
             t.empty()
@@ -593,7 +593,7 @@ def run_of_a_leader_that_is_paused(_):
 
 @case
 def guardian_dies_before_it_registers_a_run(_):
-    """If the guardian dies before it has registered a run, the run never works, and the member hands over."""
+    """A run never works if the guardian dies before it has registered the run. The member then hands over."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -613,7 +613,7 @@ def guardian_dies_before_it_registers_a_run(_):
 
 @case
 def reports_its_end_and_disconnects(_):
-    """The daemon reads the last report of a run that disconnects, even if the run left an answer unread; and the guardian gets
+    """The daemon reads the last report of a run that disconnects, even if the run has left an answer unread. The guardian gets
     the channel back."""
     with Watched() as p:
         p.begin()
@@ -629,7 +629,7 @@ def reports_its_end_and_disconnects(_):
         holds("no other end is reported", "without reporting" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
-        for i in range(300):  # this opens more channels than the guardian has room for
+        for i in range(300):  # the case opens more channels than the guardian can hold
             t = kept[i % 3]
             holds("the work may start", t.hold().word == "GO", i)
             channels.append(t.channel)
@@ -645,7 +645,7 @@ def reports_its_end_and_disconnects(_):
 
 @case
 def children_ignored(_):
-    """The daemon inherits an ignored SIGCHLD, as from some supervisors."""
+    """The daemon inherits an ignored SIGCHLD, as some supervisors cause."""
     with Watched() as p:
         for name in p.names:
             with open(p.folder / f"{name}.log", "a") as log:
@@ -698,7 +698,7 @@ def client(_):
             look = p.lookout()
             p.kill_member()
             holds("the testament is not delayed", look.wait() and p.testament_came())
-    with Watched(MIDDLE) as p:  # the same during a hand-over
+    with Watched(MIDDLE) as p:  # a client's lease is also respected during a hand-over
         p.begin()
         with Talker(p.run_socket()) as t:
             until = t.ask("LEASE")
@@ -706,12 +706,12 @@ def client(_):
             t.say("RESIGN", group="main")
             seen = look.wait()
             holds("the lease of the client is respected", seen and seen[0] >= until, seen, until)
-            holds("the client is told", t.until_hears("NEWS") and t.ask("LEASE") == 0)
+            holds("the client hears of the hand-over", t.until_hears("NEWS") and t.ask("LEASE") == 0)
 
 
 @case
 def client_library(_):
-    """The example clients beside a real daemon: they work while it leads, and no other member leads before they have stopped."""
+    """The example clients work while the member beside them leads, and no other member leads before the clients have stopped."""
     built = os.path.dirname(os.path.abspath(ELECT))
     programs = [[sys.executable, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples/client.py")],
                 [os.path.join(built, "examples/client")]]
@@ -766,7 +766,7 @@ def configured(_):
 
 @case
 def several_groups(_):
-    """The testament of one group is void; the testament of the other group is sent."""
+    """When the testament of one group is void, the testament of the other group is still sent."""
     with Watched(groups=("main", "other")) as p:
         p.begin()
         p.transfer(p.first, 1)
@@ -799,7 +799,7 @@ def refused(_):
             said = t.until_hears("TOLD")
             holds("a run that holds no office gets no lease", said.left == 0 and said.stamp == 5)
         good = Words("LEASE", group="main").pack()
-        group = good.index(b"main")  # where the bad packets have a name without an end
+        group = good.index(b"main")  # in a bad packet, the name at this place has no terminator
         for bad in (good[:-1], good + b"x", b"", b"x" * FORMAT.size, good[:4] + b"\x40" + good[5:], good[:4] + b"\x08" + good[5:],
                     good[:group] + b"g" * 64 + good[group + 64:], good[:5] + b"\xff" + good[6:], b"\0" * 60000):
             with Talker(p.run_socket()) as t:
@@ -809,7 +809,7 @@ def refused(_):
                     t.socket.shutdown(1)
                 said = t.hear()
                 holds("the connection is closed", said is not None and said.word == "END", bad[:16], said)
-        with Talker(p.run_socket()) as t:  # with descriptors, which the daemon must close
+        with Talker(p.run_socket()) as t:  # bad packets may contain descriptors, which the daemon must close
             import socket as sockets
             for _ in range(200):
                 sockets.send_fds(t.socket, [good], [0, 1, 2])
@@ -840,7 +840,7 @@ def refused(_):
 
 @case
 def peers_restart(_):
-    """A testament reaches members that have restarted since, under their new sessions."""
+    """A testament also reaches members that have restarted since the office began, in their new sessions."""
     with Watched() as p:
         p.begin()
         for name in [n for n in p.names if n != p.first]:
@@ -871,8 +871,7 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader, or its guardian, when it makes that system call, if it does. Then kills both, and later reports the end
-    of the work."""
+    """Kills the leader, or its guardian, at that system call. Then kills both, and later reports the end of the work."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
@@ -883,21 +882,21 @@ def killed_at(p, who, call, number, flags):
         try:
             t = Talker(p.run_socket())
         except OSError:
-            return is_dead(pid)  # the daemon never saw this connection
+            return is_dead(pid)  # in this case the daemon never saw the connection
         with t:
             t.say("HOLD", group="main", flags=flags)
             said = wait("the run works, or its member is dead, or another member leads",
                         lambda: t.until_hears("GO", patience=0.1) or is_dead(member) or look.seen)
             until = t.ask() if isinstance(said, Words) else 0
             idle = 0
-            while not is_dead(pid) and idle < 100:  # a traced process dies late; one that sleeps survives
+            while not is_dead(pid) and idle < 100:  # a traced process dies late, and a sleeping one survives
                 idle = idle + 1 if state(pid) == "S" else 0
                 time.sleep(0.005)
             died = is_dead(pid)
             for one in (member, guardian) if who == "guardian" else (member,):
                 end(one)
-            t.until_hears("LOST")  # or the end of the connection
-            time.sleep(0.05)  # the work continues for this time
+            t.until_hears("LOST")  # hears LOST, or the end of the connection
+            time.sleep(0.05)  # the work continues during this time
             stopped = clock()
             if until:
                 holds("no other member led during the work", look.seen is None or look.seen[0] >= min(stopped, until), look.seen, stopped, until)
@@ -915,8 +914,8 @@ def killed_at(p, who, call, number, flags):
 
 
 def calls_made(who, flags):
-    """Returns the system calls between the request for a turn and the work: (name, number of the call among those with that
-    name)."""
+    """Returns the system calls between the request for a turn and the work, each as (name, number of the call among those with
+    that name)."""
     with Watched() as p:
         p.begin()
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid
@@ -940,7 +939,7 @@ def calls_made(who, flags):
 
 
 def killed_at_every_call(who, flags):
-    need_root()  # only root traces a process that is not dumpable
+    need_root()  # only root can trace a process that is not dumpable
     if shutil.which("strace") is None:
         raise NotHere("needs strace")
     made = calls_made(who, flags)

@@ -1,5 +1,6 @@
-"""The installed files are hardened as far as this compiler can: a position-independent executable whose tables are read-only at
-run time, with stack protection and checked copies. The libraries export only the functions in their headers."""
+"""Checks that the installed files are hardened as far as this compiler can: a position-independent executable whose tables are
+read-only at run time, with stack protection and checked copies. Also checks that the libraries export only the functions in their
+headers."""
 
 import re
 import subprocess

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
 Hooks run in order, one at a time, for the present leader, with a timeout, and only if no other user can change their path. The
-hook here is a script that records each run, and executes what a file beside it contains."""
+hook of this suite is a script that records each run, and executes the content of a file beside the script."""
 
 import collections
 import contextlib
@@ -37,7 +37,7 @@ elif [ -e "FOLDER/$ELECT_HOOK" ]; then . "FOLDER/$ELECT_HOOK"; fi
 note ends
 exit ${status:-0}
 """
-PATIENT = "hook-timeout = 600s\n"  # for cases in which no hook may time out, however slow the machine is
+PATIENT = "hook-timeout = 600s\n"  # this timeout is for cases in which no hook may time out on a slow machine
 Note = collections.namedtuple("Note", "what node hook group leader term token pid at count status")
 
 
@@ -55,14 +55,14 @@ class Hooked(LocalCluster):
         self.edit("state-dir = state\n", "state-dir = state\n" + "".join(f"{h} = {self.program}\n" for h in which) + options)
 
     def does(self, hook, lines, node=None):
-        """Sets what the hook does from now on; the change is atomic."""
+        """Atomically changes what the hook does."""
         path = self.hooks / (f"{hook}.{node}" if node else hook)
         new = path.with_suffix(".new")
         new.write_text(lines + "\n")
         new.rename(path)
 
     def all_notes(self):
-        """Returns all notes in the order in which they were written; a hook writes its last note before it ends."""
+        """Returns all notes in the order in which the hooks wrote them. A hook writes its last note before it ends."""
         return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
 
     def notes(self, node=None, begun=True):
@@ -73,7 +73,7 @@ class Hooked(LocalCluster):
         return [note.hook for note in self.notes(node)]
 
     def one_at_a_time(self):
-        """Checks for each member and group that a hook ends before the next begins, and that hooks have no arguments."""
+        """Checks for each member and group that a hook ends before the next hook begins, and that hooks have no arguments."""
         runs, cut_short = {}, set()
         for note in self.all_notes():
             holds("no arguments", note.count == "1", note)
@@ -89,9 +89,9 @@ class Hooked(LocalCluster):
                 runs[where] = None
 
     def settled(self):
-        """Returns (leader, token) once the on-leader hook of the leader has ended. The token is that of the hook: a leader that
-        succeeds itself in a larger term keeps its office, and runs no hook for the new term. A slow machine may elect another
-        leader meanwhile."""
+        """Waits until the on-leader hook of the leader has ended, and returns (leader, token). The token is that of the hook,
+        because a leader that succeeds itself in a larger term keeps its office, and runs no hook for the new term. A slow machine
+        may elect another leader in the meantime."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
@@ -99,7 +99,7 @@ class Hooked(LocalCluster):
         return wait("the hooks of the leader were run", found)
 
     def promised(self):
-        """Returns (leader, token, until): a settled leader, and a time before which its lease does not end."""
+        """Returns (leader, token, until) of a settled leader, whose lease does not end before `until`."""
         def found():
             leader, token = self.settled()
             now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
@@ -109,7 +109,7 @@ class Hooked(LocalCluster):
 
     def undone_before(self, former, term, note, until):
         """Checks that on-follower of that term ended before this note, unless the note came after the end of the lease. Returns
-        True if it did."""
+        True if on-follower ended before the note."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
@@ -126,8 +126,8 @@ def is_hook(pid, program):
 
 
 def lost_its_lease(p, name, since=0):
-    """Returns True if the leader lost its lease because its machine stalled: its hook may have ended too late, and the member may
-    lead again before it could run on-follower."""
+    """Returns True if the leader lost its lease because its machine stalled. The hook of such a leader may have ended too late,
+    and the member may lead again before it could run on-follower."""
     log = p.log(name)[since:]
     return "not renewed in time" in log or "has run out" in log
 
@@ -150,7 +150,7 @@ def in_order(_):
 
 
 def each_in_order(p, name):
-    """Checks the order pre-leader, on-leader, on-follower; a member that never leads runs only on-leader-change."""
+    """Checks the order pre-leader, on-leader, on-follower, and that a member that never leads runs only on-leader-change."""
     asked = led = None
     for note in p.notes(name):
         if note.hook in ("pre-leader", "on-leader"):
@@ -180,7 +180,7 @@ def declines(_):
         wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
-            """If a was elected before the others, which is correct, too, it hands over to one of them."""
+            """Returns True if a member has declined. Member a hands over if it was elected first, which is also correct."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exited with status 1: this member declines" in p.log(n) for n in "bc")
@@ -192,8 +192,8 @@ def declines(_):
 
 @case
 def all_decline(_):
-    """If all members decline, they do not pass leadership around as fast as possible: from the second failure on each member
-    waits, twice as long each time."""
+    """If all members decline, leadership does not move around as fast as possible. From its second failure on, each member waits
+    before its next office, twice as long each time."""
     for hook, words in (("pre-leader", "this member declines"), ("on-leader", "this member resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
@@ -211,8 +211,8 @@ def all_decline(_):
 
 @case
 def while_pre_leader_runs(_):
-    """Until pre-leader agrees, no client is told that the member leads. If the member loses its office before that, it does not
-    wait for the hook."""
+    """No client hears that the member leads until pre-leader agrees. A member that loses its office earlier does not wait for the
+    hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
@@ -235,7 +235,8 @@ def while_pre_leader_runs(_):
 
 @case
 def fails_repeatedly(_):
-    """on-leader runs again after exit status 1, but not after 2: then the leader, whose work cannot begin, resigns."""
+    """on-leader runs again after exit status 1, but not after 2. A leader whose on-leader exits with 2 cannot begin its work and
+    resigns."""
     with Hooked() as p:
         p.does("on-leader", "n=$(cat FOLDER/count 2>/dev/null || echo 0); echo $((n+1)) > FOLDER/count; [ $n -ge 2 ] || status=1"
                .replace("FOLDER", str(p.hooks)))
@@ -262,7 +263,7 @@ def fails_repeatedly(_):
 
 
 def outcomes(p, name):
-    """Returns {token: [status of each on-leader, or None if it was killed]}."""
+    """Returns {token: [exit status of each on-leader, or None for a killed one]}."""
     found = {}
     for note in p.all_notes():
         if (note.node, note.hook) == (name, "on-leader"):
@@ -322,7 +323,7 @@ def is_sleep(pid, seconds):
 
 @case
 def member_killed(_):
-    """The guardian runs on-follower for its dead member before another member leads."""
+    """The guardian runs on-follower for its dead member before another member can lead."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", "sleep 0.3")
         p.start()
@@ -353,14 +354,14 @@ def member_killed_and_not_undone(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member itself runs on-follower, then hands over and ends."""
+    """If its guardian dies, the member itself runs on-follower, hands over and ends."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", "sleep 0.3")
         p.start()
 
         def begun():
-            """Returns a leader whose on-leader has ended; while it runs, the others would wait for the lease. A member runs
-            on-leader-change for its own office only after on-leader."""
+            """Returns a leader whose on-leader has ended, because the others would wait for the lease while on-leader runs. A
+            member runs on-leader-change for its own office only after on-leader."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -380,7 +381,7 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_and_not_undone(_):
-    """If on-follower keeps failing, or a hook is running when the guardian dies, the others wait for the lease."""
+    """The other members wait for the lease if on-follower keeps failing, or if a hook is running when the guardian dies."""
     for hook, does in (("on-follower", "status=2"), ("on-leader", "touch FOLDER/runs; sleep 1000")):
         with Hooked(times=TIMES) as p:
             p.does(hook, does.replace("FOLDER", str(p.hooks)))
@@ -402,8 +403,8 @@ def guardian_killed_and_not_undone(_):
 
 @case
 def guardian_killed_during_on_leader(_):
-    """on-follower waits until the hook of the dead guardian has ended; otherwise it could undo too early what on-leader is still
-    about to do. It waits no longer than the lease, because the hook parent may be stopped."""
+    """on-follower waits until the hook of the dead guardian has ended. Otherwise on-follower could come before something that
+    on-leader is still about to do. The wait ends with the lease, because the hook parent may be stopped."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", f"[ -e {p.hooks}/runs ] || {{ echo $ELECT_NODE > {p.hooks}/new; mv {p.hooks}/new {p.hooks}/runs; sleep 1000; }}")
         p.start()
@@ -412,10 +413,10 @@ def guardian_killed_during_on_leader(_):
         guardian = p.daemons[leader].pid
         member = member_of(guardian)
         parent, = set(children(guardian)) - {member}
-        os.kill(parent, signal.SIGSTOP)  # as on a busy machine: the hook parent is told to kill its hook, but does not run
+        os.kill(parent, signal.SIGSTOP)  # as on a busy machine, the hook parent gets the order to kill its hook, but does not run
         try:
             left = wait("the rest of the lease is known", lambda: (said := ask(p.socket(leader), {"verb": "is-leader"})) and said.get("left_us"))
-            until = clock() + left - 1000000  # the lease may have been renewed since, but has not become shorter
+            until = clock() + left - 1000000  # the lease may have been renewed since, but is never shorter
             p.daemons[leader].kill()
             wait("the member hands over", lambda: p.group(leader).get("state") == "hands over")
             time.sleep(0.3)  # an on-follower that does not wait would start now
@@ -432,7 +433,8 @@ def guardian_killed_during_on_leader(_):
 
 @case
 def stopped_during_on_follower(_):
-    """A service manager that stops the unit sends SIGTERM to all its processes, including hooks: on-follower must run again."""
+    """A service manager that stops the unit sends SIGTERM to all processes of the unit, including hooks. on-follower must then
+    run again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}; sleep 0.5")
         p.start()
@@ -454,7 +456,7 @@ def stopped_during_on_follower(_):
 
 @case
 def stopped_during_on_follower_of_the_guardian(_):
-    """The same after the death of the member, when only the guardian can run on-follower again."""
+    """When the member has died, only the guardian can run a terminated on-follower again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
         p.start()
@@ -469,19 +471,19 @@ def stopped_during_on_follower_of_the_guardian(_):
 
 
 def everything(pid):
-    """Returns all processes of a daemon: those that its control group would contain."""
+    """Returns all processes of a daemon, as its control group would contain them."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
 
 
 def stop_unit(pid):
     for one in everything(pid):
-        with contextlib.suppress(ProcessLookupError):  # it ended with its parent
+        with contextlib.suppress(ProcessLookupError):  # the process ended with its parent
             os.kill(one, signal.SIGTERM)
 
 
 @case
 def guardian_too_late(_):
-    """A guardian that wakes up after the office has ended starts no hook for it, because another member leads."""
+    """A guardian that continues only after the office has ended starts no hook for that office, because another member leads."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
@@ -491,7 +493,8 @@ def guardian_too_late(_):
         wait("the guardian is stopped", lambda: state(guardian) == "T")
         before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # on a slow machine the member may have led before
         try:
-            # the log, because the member may have lost that office already, and gets no other while its guardian is stopped
+            # reads the log, because the member may already have lost that office, and gets no other office while its guardian is
+            # stopped
             wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another member leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
@@ -511,7 +514,7 @@ def guardian_too_late(_):
 
 
 def hand_over(p, to):
-    """Makes the leader hand over, if it still leads; on a slow machine another member may take over."""
+    """Makes the leader hand over, if it still leads. On a slow machine another member may take over."""
     for name in p.names:
         if name != to and p.group(name).get("leads"):
             p.elect(name, "transfer", to)
@@ -519,14 +522,14 @@ def hand_over(p, to):
 
 @case
 def hook_parent_killed(_):
-    """When the hook parent is killed, all processes of the hook die, too."""
+    """All processes of a hook die when the hook parent is killed."""
     with Hooked(("on-leader",), times=LONG_TIMES) as p:
         p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $ELECT_NODE $! > {p.hooks}/left.new; mv {p.hooks}/left.new "
                f"{p.hooks}/left; sleep 1000")
         p.start()
 
         def running():
-            """Returns (member, pid of the process that the hook started, pid of the hook parent) if all run."""
+            """Returns (member, pid of the process that the hook started, pid of the hook parent) if all three are running."""
             leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
             guardian = p.daemons[leader].pid if leader else None
             parents = set(children(guardian)) - {member_of(guardian)} if leader else ()
@@ -542,7 +545,7 @@ def hook_parent_killed(_):
 
 @case
 def hook_parent_stopped(_):
-    """A hook that stops its parent is still killed, and the daemon does not wait for it forever."""
+    """A hook that stops its hook parent is still killed, and the daemon does not wait forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
@@ -574,7 +577,7 @@ def not_undone_on_resignation(_):
 # ---- many changes ----
 
 def change(p):
-    """Makes a leader resign; each change has its own time limit."""
+    """Makes a leader resign, with a time limit for each change."""
     wait("a leader resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
 
 
@@ -585,7 +588,7 @@ def changes_seen(p, name):
 
 @case
 def flaps(_):
-    """Leadership changes as fast as possible while hooks are slow: hooks run for the present leader, not for every past
+    """Leadership changes as fast as possible while hooks are slow. Hooks then run for the present leader, not for every past
     change."""
     with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
@@ -599,7 +602,7 @@ def flaps(_):
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # a late on-leader may have been killed before its first note; on-follower still runs
+            # on-follower also runs if a late on-leader was killed before its first note
             holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
             told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
             holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))
@@ -608,7 +611,7 @@ def flaps(_):
 
 @case
 def one_for_many(_):
-    """If the leader changes several times while on-leader-change runs, the hook then runs once, for the present leader."""
+    """If the leader changes several times while on-leader-change runs, the hook runs only once more, for the present leader."""
     with Hooked(("on-leader-change",)) as p:
         p.start()
         p.leader()
@@ -667,7 +670,7 @@ def hostile_paths(_):
             wait("the member leads", lambda: p.group("a").get("leads"))
             count = len(p.notes())
             hurt(p)
-            p.elect("a", "resign", "--force", "--timeout", "1")  # there is no other member to take over
+            p.elect("a", "resign", "--force", "--timeout", "1")  # no other member can take over
             wait(f"{hurt.__name__}: the log reports it", lambda: "pre-leader is not trusted: this member declines" in p.log("a") or
                  "pre-leader could not be run" in p.log("a"))
             holds("the member does not lead", not p.group("a").get("leads"), hurt.__name__)
@@ -680,7 +683,7 @@ def hostile_paths(_):
 
 @case
 def environment(_):
-    """Hooks get a new environment, which contains nothing of the daemon's environment."""
+    """Hooks get a new environment without any variable of the daemon's environment."""
     with Hooked() as p:
         p.does("pre-leader", f"env | sort > {p.hooks}/new.$ELECT_TOKEN; mv {p.hooks}/new.$ELECT_TOKEN {p.hooks}/environment.$ELECT_TOKEN; "
                f"cat > {p.hooks}/input")

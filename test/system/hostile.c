@@ -34,8 +34,8 @@
 
 #define CHAIN_MAX 60000000 /* microseconds after which the processes end by themselves */
 
-/* Shared by all processes: the latest time; how many were forked; the first time; how many chains
- * ended by themselves. */
+/* All processes share this page: the latest time, the number of forked processes, the first time,
+ * and the number of chains that ended by themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)
@@ -68,7 +68,7 @@ static void ignore_all(void)
         signal(numbers[i], SIG_IGN);
 }
 
-/* Forks twice, so that the parent of the new process is not one of ours. */
+/* Forks twice, so that the parent of the new process is not a process of this workload. */
 static void one_more(void)
 {
     pid_t child = fork();
@@ -146,10 +146,11 @@ static void in_thread(long *number)
         pthread_join(thread, NULL);
 }
 
-#define STALL  2000 /* microseconds: shorter stalls are ordinary */
+#define STALL  2000 /* microseconds; shorter stalls are normal */
 #define STALLS 255
 
-/* The counter precedes a ring of pairs: the end of each stall, and its length. */
+/* Records a stall. A counter precedes a ring of pairs, which are the end of each stall and its
+ * length. */
 static void note_stall(int64_t end, int64_t length)
 {
     int64_t slot = atomic_fetch_add(&beat[0], 1) % STALLS;
@@ -157,9 +158,9 @@ static void note_stall(int64_t end, int64_t length)
     beat[2 + 2 * slot] = length;
 }
 
-/* Detects stalls of one processor: the thread is bound to it, has a real-time priority if that is
- * allowed, and sleeps for a millisecond at a time; only a stalled processor wakes it up much
- * later. */
+/* Detects stalls of one processor. The thread runs only on that processor, with a real-time
+ * priority if possible, and sleeps for a millisecond at a time. Only a stalled processor wakes the
+ * thread up much later. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Suites that are ended at a random moment leave nothing behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
+"""Checks that a suite that is ended at a random moment leaves nothing behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
 
-SEED chooses the moments. Each case adopts the processes that a suite leaves behind, and waits until it has no descendants."""
+SEED chooses the moments. Each case adopts the processes that a suite leaves behind, and waits until all its descendants have
+ended."""
 
 import os
 import pathlib
@@ -36,7 +37,7 @@ def end(number, *pids):
 
 
 def parts(script):
-    """Returns (fronts and suites, sweepers) of the suite and of its nested suites."""
+    """Returns (fronts and suites, sweepers) of a suite and its nested suites."""
     lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
     return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
@@ -45,11 +46,11 @@ def parts(script):
 # Ways to end a suite, given its front.
 WAYS = {
     "killed": lambda front, script: end(signal.SIGKILL, front),
-    "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as by a time limit
-    "interrupted": lambda front, script: os.killpg(front, signal.SIGINT),  # as by ^C
+    "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as a time limit would
+    "interrupted": lambda front, script: os.killpg(front, signal.SIGINT),  # as ^C would
     "terminated": lambda front, script: end(signal.SIGTERM, front),
-    "hung-up": lambda front, script: os.killpg(front, signal.SIGHUP),  # as by the end of a connection
-    "killed-by-name": lambda front, script: end(signal.SIGKILL, *parts(script)[0]),  # as by pkill -f
+    "hung-up": lambda front, script: os.killpg(front, signal.SIGHUP),  # as the end of a connection would
+    "killed-by-name": lambda front, script: end(signal.SIGKILL, *parts(script)[0]),  # as pkill -f would
     "sweepers-killed": lambda front, script: end(signal.SIGKILL, *parts(script)[1]),
 }
 
@@ -60,7 +61,8 @@ def left():
 
 
 def spaces():
-    """The network namespaces that this case and its descendants made; their names contain the process id of the maker."""
+    """Returns the network namespaces of this case and its descendants, whose names contain the process id of the process that
+    made them."""
     mine = set(descendants())
     return {name for name in os.listdir("/run/netns") if pid_of(name) in mine} if os.path.isdir("/run/netns") else set()
 
@@ -72,7 +74,7 @@ def attack(suite, way):
         dice, (script, *words) = random.Random(f"{suite}/{way}/{SEED}"), SUITES[suite]
         adopt_orphans()
         out = tempfile.TemporaryFile("w+")
-        # A suite that is killed cannot remove its folders.
+        # A killed suite cannot remove its folders.
         place = tempfile.TemporaryDirectory(prefix="elect-left-", dir="/tmp", ignore_cleanup_errors=True)
         child = subprocess.Popen([sys.executable, str(HERE / script), *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                  start_new_session=True, env=os.environ | {"TMPDIR": place.name})
@@ -90,7 +92,7 @@ def attack(suite, way):
             wait("no process is left", lambda: not left())
         except Failure:
             raise Failure("left behind:", *[cmdline(pid).replace(b"\0", b" ") for pid in left()]) from None
-        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed before it removed them
+        if made and time.monotonic() > attacked + PATIENCE:  # a slow case may have been killed before it removed its namespaces
             sweep()
         left_spaces = made & set(os.listdir("/run/netns")) if made else ()
         holds("namespaces are left:", not left_spaces, left_spaces)
@@ -101,7 +103,7 @@ def attack(suite, way):
 for suite in SUITES:
     for way in WAYS:
         if suite == "namespaces" and way in ("killed-by-name", "sweepers-killed"):
-            continue  # a killed case removes nothing; the next suite does
+            continue  # a killed case removes no namespaces, so the next suite does
         CASES[f"{suite}-{way}"] = attack(suite, way)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Attacks by local users on a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests attacks of local users on a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
 
-A user who may query the daemon cannot keep it from renewing its leases, and a user who may run work under its leadership
-cannot erase its history or fill its log."""
+A user who may query the daemon must not be able to prevent the renewal of leases. A user who may run work under its leadership
+must not be able to erase the daemon's history or fill its log."""
 
 import os
 import re
@@ -21,20 +21,20 @@ from lib.status_socket import ask  # noqa: E402
 from lib.times import STEADY_TIMES  # noqa: E402
 
 CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
-USER, GROUP = 60001, 60000  # of the attacker, if the suite runs as root
+USER, GROUP = 60001, 60000  # the user of the attacker if the suite runs as root
 PEAK = 2048                # kB that an attack may add to the memory of a member
 SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
 TURN = ("starts its work", "all work has stopped")
 
 
 def peak_memory(pid):
-    """Returns the peak memory in kB."""
+    """Returns the peak memory of the member in kB."""
     with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
 
 def margins(path, questions):
-    """Queries the lease on the run socket; returns the shortest time left of a lease and the longest time to an answer."""
+    """Queries the lease on the run socket. Returns the shortest time left of a lease and the longest time to an answer."""
     least, longest = float("inf"), 0
     with Talker(path) as t:
         for _ in range(questions):
@@ -48,7 +48,7 @@ def margins(path, questions):
 
 
 def crowd(what, *words):
-    """A user who is only in the daemon's group opens many connections: other queries of this user and of other users are still
+    """A user who is only in the daemon's group opens many connections. Other queries of this user and of other users are still
     answered, and the member leads as before."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
@@ -65,7 +65,7 @@ def crowd(what, *words):
                                   preexec_fn=die_with_parent, **as_user)
         try:
             print("measured: with the crowd:", margins(path, 600))
-            if as_user:  # another user gets answers, too
+            if as_user:  # other users also get answers
                 wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
         finally:
             made = int(attack.communicate()[0])
@@ -97,7 +97,7 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user gets and returns the right to work as fast as possible, more often than the history has entries."""
+    """A user gets and returns the right to work as fast as possible, more often than the history can record."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -115,7 +115,8 @@ def flood_of_turns(_):
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun  # counted before the time is read, so that the bound covers every line
+        # Counts first, so that the bound covers every counted line.
+        lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()
         p.daemons[leader].wait()
@@ -131,7 +132,7 @@ def recorded(p, name):
 
 @case
 def flood_of_resignations(_):
-    """A member that does not lead takes no step for requests to resign, so its flight recorder keeps its history."""
+    """A member that does not lead records no steps for requests to resign, so its flight recorder keeps its history."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
@@ -146,8 +147,8 @@ def flood_of_resignations(_):
 
 @case
 def failures_that_keep_leadership(_):
-    """A run with --on-exit hold that fails immediately, and is restarted immediately, starts at most four times a second after
-    its burst."""
+    """A run with --on-exit hold that always fails and is restarted immediately starts at most four times a second after its
+    burst."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         begun = time.monotonic()
@@ -183,7 +184,7 @@ def flood_of_health(_):
 
 @case
 def flood_of_hand_overs(_):
-    """A user works and resigns as often as possible, on whichever member leads: neither the history nor the log is flooded. Each
+    """A user works and resigns as often as possible on the present leader, but floods neither the history nor the log. Each
     resignation costs twice as much as the previous one, so the number of resignations that a member permits is logarithmic in the
     time."""
     with LocalCluster(times=STEADY_TIMES) as p:
@@ -209,9 +210,9 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a failover the runs of one user start in all groups at the same time; when they end at the same time, all hand over:
-    each run yields once, and the pace limit of the user refuses none of them."""
-    groups = tuple(f"g{i}" for i in range(24))  # more than a burst
+    """After a failover the runs of one user start in all groups at the same time. When these runs end at the same time, each
+    hands over once, and the pace limit of the user refuses none of them."""
+    groups = tuple(f"g{i}" for i in range(24))  # more runs than a burst allows
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()
 

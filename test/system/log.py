@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The log of a daemon, for operators, log collectors and systemd's journal: log.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the log of a daemon for operators, log collectors and systemd's journal: log.py ELECT [CASE ... | --list] [--jobs N]
 
-Every line can be parsed, whether it comes from the member, its guardian, a hook, or a start that failed. The output of hooks is
-logged, and no reader of the log, however slow, delays a hook."""
+Every line can be parsed, including lines from the guardian, from a hook, and from a start that failed. The output of hooks is
+logged, and a slow reader of the log never delays a hook."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 
 KEYS = {"time", "level", "group", "text", "cause", "event", "peer", "leader", "term", "member", "at_us", "repeated"}
 LEVELS = ["error", "warning", "notice", "info", "debug"]
-STRANGE = 'größer "x" \\ a=b\t\x1b[1m '  # with a blank at its end
+STRANGE = 'größer "x" \\ a=b\t\x1b[1m '  # the text has a blank at its end
 HOOK = f"#!/bin/sh\ncat {{folder}}/strange\necho by $ELECT_HOOK >&2\n. {{folder}}/more\n"
 
 
@@ -72,7 +72,8 @@ def make_events(p):
 
 @case
 def key_values(_):
-    """Every line is key=value, and unchanged when it is parsed and formatted again; the cause and the other member are keys."""
+    """Every line has the form key=value, and is unchanged when it is parsed and formatted again. The cause and the other member
+    are keys."""
     with Logging("abc", times=STEADY_TIMES) as p:
         leader = make_events(p)
         for name in p.names:
@@ -118,7 +119,7 @@ def silent_member(_):
 
 @case
 def history_and_watch(_):
-    """history and watch show the level and the cause of each entry, and in JSON the keys of the log."""
+    """history and watch show the level and the cause of each entry. Their JSON has the keys of the log."""
     with Logging(times=STEADY_TIMES) as p:
         p.start("a")
         watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,
@@ -140,7 +141,7 @@ def history_and_watch(_):
 
 @case
 def json_lines(_):
-    """With -o json every line is an object with the same keys, including those of hooks, of the guardian, and of a start that
+    """With -o json every line is an object with the same keys, including lines of hooks, of the guardian, and of a start that
     fails."""
     with Logging() as p:
         p.start("a", words=("-o", "json"))
@@ -171,7 +172,7 @@ def fails(p, code, why, member, *words):
 @case
 def levels(_):
     """--log-level determines which entries are printed, and overrides log-level in elect.conf, which a reload can change. The
-    history has all entries."""
+    history contains all entries."""
     with Logging(options="log-level = warning\n") as p:
         p.start("a")
         wait("the member leads", lambda: p.group("a").get("leads"))
@@ -182,7 +183,7 @@ def levels(_):
         holds("the history has it", {"started", "leads", "admin"} <= {entry["event"] for entry in history}, history)
         p.edit("log-level = warning", "log-level = debug")
         expect("reload", p.elect("a", "reload"), out="log-level")
-        p.elect("a", "resign", "--force", "--timeout", "1")  # there is no other member to take over
+        p.elect("a", "resign", "--force", "--timeout", "1")  # no other member can take over
         wait("every step is logged", lambda: any(entry["level"] == "debug" for entry in p.entries(event="step")))
         wait("the hook of the guardian is logged", lambda: p.entries(event="hook-output"))
         holds("the reload", p.entries()[0]["text"] == "reloaded: log-level", p.lines())
@@ -206,9 +207,9 @@ def levels(_):
 
 @case
 def chatty_hook(_):
-    """A hook that prints much is not delayed, and does not flood the log: lines beyond the limit are only counted."""
+    """A hook that prints many lines is not delayed, and does not flood the log, which only counts lines beyond the limit."""
     with Logging() as p:
-        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # prints only once
+        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # the hook prints only once
         p.start("a")
         wait("the hook has ended", (p.folder / "ended").exists)
         p.stop("a")
@@ -219,7 +220,7 @@ def chatty_hook(_):
 
 
 def with_reader(p, reader):
-    """Starts a daemon whose log goes into a pipe; `reader` gets the other end."""
+    """Starts a daemon whose log goes into a pipe, and gives the other end to `reader`."""
     out, into = os.pipe()
     reader(out)
     daemon = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=into, preexec_fn=die_with_parent)
@@ -229,7 +230,7 @@ def with_reader(p, reader):
 
 @case
 def log_is_not_read(_):
-    """A hook that prints a megabyte ends normally although the log is not read, or its reader has gone."""
+    """A hook that prints a megabyte ends normally even if no process reads the log."""
     for reader in (lambda out: None, os.close):
         with Logging() as p:
             p.does(f"head -c 1000000 /dev/zero | tr '\\0' '\\n'; echo more && echo $? > {p.folder}/$ELECT_HOOK")
@@ -243,8 +244,8 @@ def log_is_not_read(_):
 
 @case
 def closed_descriptors(_):
-    """A daemon that inherits no standard descriptors leads, and uses none of their numbers for its own files."""
-    need_root()  # to read the descriptors of a process that is not dumpable
+    """A daemon that inherits no standard descriptors works normally, and uses none of the standard numbers for its own files."""
+    need_root()  # only root may read the descriptors of a process that is not dumpable
     with Logging() as p:
         p.daemons["a"] = daemon = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ELECT, "daemon", "-c", str(p.conf),
                                                     "--id", "a"], preexec_fn=die_with_parent)
@@ -258,7 +259,7 @@ def closed_descriptors(_):
 # ---- systemd's journal ----
 
 def own_run_folder():
-    """Gives this process and its children a /run of their own, with only the journal of this case."""
+    """Gives this process and its children a separate /run, which contains only the journal of this case."""
     user, group = os.getuid(), os.getgid()
     if libc.unshare(0x00020000 | (0 if user == 0 else 0x10000000)) != 0:  # CLONE_NEWNS, CLONE_NEWUSER
         raise NotHere("needs root, or user namespaces")
@@ -272,7 +273,7 @@ def own_run_folder():
 
 
 def start_in_journal(p, *words):
-    """Starts a daemon whose standard error is a pipe that it takes for the journal; returns the other end."""
+    """Starts a daemon that treats its standard error, a pipe, as the journal. Returns the other end of the pipe."""
     out, into = os.pipe()
     is_ = os.fstat(into)
     p.daemons["a"] = subprocess.Popen(
@@ -294,8 +295,8 @@ def fields(journal):
 
 @case
 def systemd_journal(_):
-    """Entries arrive at the journal's socket with their priority and fields; without the socket, on the stream after a
-    priority."""
+    """Entries arrive at the journal's socket with their priority and fields. Without the socket, they arrive on the stream, with
+    a priority as their prefix."""
     own_run_folder()
     with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind("/run/systemd/journal/socket")

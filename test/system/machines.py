@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Three machines, each with a systemd of its own: machines.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests three machines with a systemd each: machines.py ELECT [CASE ... | --list] [--jobs N]
 
 The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A machine is a
-set of namespaces whose first process is systemd; it sees the disk of this machine, but its writes stay in memory. ELECT is in
-the build folder from which the machines are installed."""
+set of namespaces whose first process is systemd. Each machine sees the disk of this machine, but its own writes stay in memory.
+The machines are installed from the build folder of ELECT."""
 
 import atexit
 import json
@@ -26,8 +26,8 @@ from lib.processes import LIMIT, die_with_parent, is_alive, wait  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SYSTEMD = "/lib/systemd/systemd"
 NOT_HERE = 77
-LEASE = "10s"  # long enough to survive a stall of the machine, which is not under test
-BOOT_LIMIT = 5 * LIMIT  # seconds, for three systemd on a busy machine
+LEASE = "10s"  # this lease survives a stall of the machine, because stalls are not under test
+BOOT_LIMIT = 5 * LIMIT  # seconds for three systemd processes on a busy machine
 BOOT = f"""set -e; trap 'exit {NOT_HERE}' EXIT
 mount --make-rprivate /
 mount -t tmpfs disk "$1"
@@ -74,7 +74,7 @@ def control_groups():
 
 
 def remove_group(path):
-    """Removes a control group as soon as it has no processes."""
+    """Removes a control group as soon as all its processes have ended."""
     def removed():
         try:
             for folder, *_ in os.walk(path, topdown=False):
@@ -121,7 +121,7 @@ class Machines:
         if os.getpid() != self.owner or not self.folder.exists():
             return
         for process in self.running.values():
-            process.kill()  # which kills the first process of the machine, and so all others
+            process.kill()  # this kills the first process of the machine, and so all other processes
             process.wait()
         for name in self.names:
             if (group := self.groups / self.space(name)).exists():
@@ -165,14 +165,14 @@ class Machines:
         return self.first(name) and self.on(name, "systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def first(self, name):
-        """Returns the id of the machine's first process, as this process sees it, once that process is systemd."""
+        """Waits until the machine's first process is systemd, and returns the id of that process outside of the machine."""
         unshare = self.running[name].pid
         try:
             for child in pathlib.Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split():
                 if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n":
                     return int(child)
         except OSError:
-            pass  # it has ended meanwhile
+            pass  # the process has ended in the meantime
         return None
 
     def on(self, name, line, text=None, check=True):
@@ -220,7 +220,8 @@ class Machines:
             self.on(name, others)
         for name in self.names:
             done = self.on(name, starts, check=False)
-            holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)  # the daemon may not answer in time yet
+            # The daemon may answer too late at first.
+            holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)
             wait("elect status", lambda: "member" in self.on(name, "elect status", check=False).stdout)
 
 
@@ -231,11 +232,11 @@ def play(function):
 
 @case
 def as_readme_says(m):
-    """The commands of README work; then the unit restarts processes that are killed or stopped."""
+    """The commands of README work, and then the unit restarts processes that are killed or stopped."""
     m.install()
 
     def status_texts():
-        """Returns True if the units name the same leader, a member, in their status texts."""
+        """Returns True if the status texts of all units name the same leader."""
         leader = m.leader()
         texts = [m.unit(name, "elect", "StatusText")[0] for name in m.names]
         return texts == [f"main: {name} leads" if name == leader else f"main: {name} follows {leader}" for name in m.names]
@@ -261,14 +262,14 @@ def as_readme_says(m):
 
 
 def journal_entries(m, name, event):
-    """Returns the journal's entries of a daemon, with their fields."""
+    """Returns the entries of a daemon in the journal, with their fields."""
     said = m.on(name, f"journalctl -o json --no-pager ELECT_EVENT={event}", check=False).stdout
     return [json.loads(line) for line in said.splitlines()]
 
 
 @case
 def work_in_a_unit(m):
-    """The unit of docs/operations.md: its work runs where the leader is, and runs again after an upgrade."""
+    """The work of the unit in docs/operations.md runs where the leader is, and runs again after an upgrade."""
     m.install("scheduler")
     [unit] = blocks("docs/operations.md", "Work that only a leader does", "ini")
     program = re.search(r"-- (\S+)", unit)[1]
@@ -280,7 +281,7 @@ def work_in_a_unit(m):
         m.on(name, "systemctl daemon-reload && systemctl enable --now scheduler")
 
     def works(name):
-        """Returns True if the work runs in a control group of its own, below that of the unit."""
+        """Returns True if the work has its own control group below that of the unit."""
         pids = m.on(name, "pgrep -f '^sleep 1000000'", check=False).stdout.split()
         return bool(pids) and "/scheduler.service/elect-run-" in m.on(name, f"cat /proc/{pids[0]}/cgroup", check=False).stdout
 
@@ -288,13 +289,13 @@ def work_in_a_unit(m):
         return works(name) and not any(works(other) for other in m.names if other != name)
 
     def token(name):
-        """Returns the token of the latest work on that machine; 0 if it never worked."""
+        """Returns the token of the latest work on that machine, or 0 if no work has run there."""
         said = m.on(name, "journalctl -u scheduler -o cat --no-pager | grep '^token ' | tail -n 1", check=False).stdout.split()
         return int(said[1]) if said else 0
 
     def where_it_works(above=0):
-        """Returns (member, token) once only the leader works, with a token above `above`. On a slow machine any member may
-        lead."""
+        """Waits until only the leader works, with a token above `above`, and returns (member, token). On a slow machine any
+        member may lead."""
         def found():
             leader = m.leader("scheduler")
             return (leader, token(leader)) if works_alone(leader) and token(leader) > above else None

@@ -1,5 +1,5 @@
-"""The manual agrees with the command: every verb has a page with exactly its options and exit codes; the pages list all keys of a
-configuration and all words of a scenario; and man shows every page without a warning."""
+"""Checks that the manual agrees with the command. Every verb has a page with exactly its options and exit codes, the pages list
+all keys of a configuration and all words of a scenario, and man shows every page without a warning."""
 
 import json
 import os
@@ -21,7 +21,7 @@ contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
-# Options on a page that belong to none of its verbs, and the commands to which they belong.
+# The options on a page that do not belong to its verbs, with the commands to which they belong.
 STRANGERS = {
     "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
     "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
@@ -32,7 +32,7 @@ STRANGERS = {
 
 
 def plain(text):
-    """Removes fonts and quotes, and replaces escaped dashes by those that a reader sees."""
+    """Removes fonts and quotes, and replaces escaped dashes with plain ones."""
     return re.sub(r"\\f.|\\&|\"", "", text).replace("\\-", "-")
 
 
@@ -49,14 +49,15 @@ def tags(text):
 # ---- examples ----
 
 def without_effect(line):
-    """Returns the command with --help added: it prints its help if its other words are right."""
+    """Returns the command with --help added. Such a command prints its help if its other words are correct."""
     command = re.split(r" \|\|? | *#", line)[0]
     before, dashes, after = command.partition(" -- ")
     return f"{before} --help{dashes}{after}"
 
 
 def examples():
-    """Every page has examples that can be pasted: each command is accepted, and those that need no daemon succeed."""
+    """Every page has examples that can be pasted. Every command in them is accepted, and a command that needs no daemon
+    succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "new.conf").write_text("[cluster]\nid = 5da6f4bd96516037aa00fec2e166aeba\n\nleese = 1s\n")
         (pathlib.Path(folder) / "good.conf").write_text(run("config", "example").stdout)
@@ -67,7 +68,7 @@ def examples():
                 continue
             for line in re.findall(r"^(?:\$ )?(?:sudo -u elect )?(printf .*|elect (?!init$|[a-z-]+: ).*)$", text.replace("\\\\", "\\"), re.M):
                 if line.startswith("printf") or line.split()[1] in ("sim", "verify", "config"):
-                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1: a counterexample; 124: the time is over
+                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1 for a counterexample; 124 for the end of the time
                     line = f"timeout 3 {line} good.conf" if line.endswith("config check") else f"timeout 3 {line}"
                 else:
                     line, allowed = without_effect(line), {0}
@@ -79,7 +80,7 @@ def examples():
 # ---- verbs ----
 
 def page_of(verb):
-    """Returns the name of the verb's page, to which a symbolic link may lead; None if it has none."""
+    """Returns the name of the verb's page, to which a symbolic link may lead, or None if the verb has no page."""
     found = sorted(PAGES.glob(f"elect-{verb}.[1-9]"))
     check(f"{verb} has one page", len(found) == 1, [path.name for path in found], f"docs/man/elect-{verb}.1 is missing")
     if len(found) != 1:
@@ -167,12 +168,12 @@ def pages():
         check(f"{path.name}: EXAMPLES", section(page, "EXAMPLES"))
         examples = "\n".join(re.findall(r"^\.nf\n(.*?)^\.fi", text, re.M | re.S))
         for line in re.findall(r"^(?:\$ (?:sudo -u \w+ )?)?(elect .*)$", examples, re.M):
-            if not line.split()[1].endswith(":"):  # otherwise it is an error message
+            if not line.split()[1].endswith(":"):  # other lines are error messages
                 check(f"{path.name}: {line}", not wrong(line), *wrong(line))
 
 
 def man_takes_them():
-    """man finds every installed page by its name, and shows every page of the tree."""
+    """man finds every installed page by its name and shows every page of the tree."""
     quiet = os.environ | {"MANPAGER": "cat", "MANWIDTH": str(COLUMNS), "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
     with tempfile.TemporaryDirectory() as folder:
         for path in PAGES.glob("*.[1-9]"):
@@ -212,7 +213,7 @@ def filled(found):
 
 
 def example():
-    """The example is a valid configuration as soon as it has an id of its own, even with every key that it shows."""
+    """The example is a valid configuration when it has a new cluster id, even with every key that it shows."""
     text = run("config", "example").stdout
     longest = max(text.splitlines(), key=len)
     check(f"the example fits {COLUMNS} columns", len(longest) <= COLUMNS, longest)
@@ -245,7 +246,7 @@ def times():
 
 
 def liked(*lines):
-    """Returns the words that the parser expects: it lists them for a word that resembles none of them."""
+    """Returns the words that the parser expects, which it lists when it reads a word that resembles none of them."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
         file.write("\n".join((*lines, "")))
         file.flush()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-An order must not take effect twice, or in another term: test/scenario/mandate/late-orders.elect and the storms test that, too."""
+An order must not take effect twice, or in another term. test/scenario/mandate/late-orders.elect and the storms also test both
+rules."""
 
 import contextlib
 import json
@@ -45,7 +46,7 @@ def stopped(p, name):
 
 @case
 def from_any_member(_):
-    """Both members log the origin of the order, under the same number. If slow members do not take over in time, the order is
+    """Both members log the origin of the order with the same number. If slow members do not take over in time, the order is
     repeated."""
     with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
         p.begin()
@@ -73,13 +74,13 @@ def from_any_member(_):
 
 @case
 def an_order_that_arrives_late_and_often(_):
-    """The leader is stopped while the order is sent to it again and again. It carries the order out once."""
+    """The leader is stopped while another member keeps sending the order, and carries the order out only once."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
         with stopped(p, leader):
             done = p.elect_briefly(by, "resign")
-        if f"handed over in term {term_text(term)}" not in done.stdout:  # on a busy machine the answer may be so late that the order was carried out in time
+        if f"handed over in term {term_text(term)}" not in done.stdout:  # a busy machine may delay only the answer
             expect("the outcome is unknown", done, 1, err=f"group main: {leader} does not answer: it may be stalled, and still carry the order out in this term; if its version is older, run the command there")
         wait("the leader resigns", lambda: not p.known(leader)["leads"])
         p.leader()
@@ -88,7 +89,7 @@ def an_order_that_arrives_late_and_often(_):
 
 @case
 def an_order_for_an_office_that_is_over(_):
-    """The leader is stopped until another member leads. The order has no effect when it arrives."""
+    """The leader is stopped until another member leads. An order that the old leader then receives has no effect."""
     with LocalCluster(times=TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
@@ -106,8 +107,7 @@ def an_order_for_an_office_that_is_over(_):
 @case
 def an_order_for_a_former_term(_):
     """A member that hears nothing for a while orders the leader to end a term that is over. The leader, now in a later term,
-    refuses. If the machine is too slow for that, because the leader loses its office or the member misses the leader, the case
-    tries again."""
+    refuses. The case tries again on a slow machine, where the leader may lose its office, or the member may miss the leader."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
         c.start(*c.names)
@@ -136,8 +136,8 @@ def an_order_for_a_former_term(_):
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing while the leader hands over learns the new leader first and its term later. Its client gets the
-    answer only then."""
+    """A member that hears nothing while the leader hands over first learns the new leader, and later its term. The client of that
+    member gets the answer only when the term is known."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:
         c.start(*c.names)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""elect run as a user meets it, beside a fake daemon: run.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests elect run beside a fake daemon, from a user's view: run.py ELECT [CASE ... | --list] [--jobs N]
 
-Its messages and exit statuses; the environment of the command; and every way in which it can lose its office."""
+The cases check messages and exit statuses, the environment of the command, and every way in which a run can lose its office."""
 
 import os
 import pathlib
@@ -67,7 +67,7 @@ def usage(_):
 @case
 def exits(_):
     with Fake() as f:
-        searchable = {"PATH": os.defpath}  # a folder that this user may not search would turn "not found" into 126
+        searchable = {"PATH": os.defpath}  # a folder that this user may not search would change "not found" to 126
         folder = f.folder / "a-folder"
         folder.mkdir()
         (f.folder / "text").write_text("no program\n")
@@ -89,7 +89,7 @@ def exits(_):
 
 
 def as_ordinary_user(f):
-    """Lets an ordinary user use this folder and this socket; returns the arguments with which Run runs as that user."""
+    """Gives an ordinary user access to this folder and this socket. Returns the arguments with which Run runs as that user."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
     return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
@@ -97,8 +97,8 @@ def as_ordinary_user(f):
 
 @case
 def path_that_cannot_be_searched(_):
-    """A folder of PATH that this user may not search does not hide commands in other folders. A command that is in no other
-    folder is reported as not found."""
+    """A folder of PATH that this user may not search does not hide commands in other folders. A command that no other folder
+    contains is reported as not found."""
     with Fake() as f:
         how = as_ordinary_user(f)
         closed, readable = f.folder / "closed", f.folder / "readable"
@@ -145,8 +145,8 @@ print("tried", seen)
 
 @case
 def command_takes_nothing_from_elect(_):
-    """A command of the same user gets no descriptor, memory or trace of the processes above it: with the guardian's channel it
-    could report that no work is left. The command itself is dumpable, as any program."""
+    """A command of the same user cannot get descriptors or memory of the processes above it, or trace them. With the guardian's
+    channel the command could report that no work is left. The command itself is dumpable, as any program."""
     with Fake() as f:
         how = as_ordinary_user(f)
         for words in ([], ["--isolate"]):
@@ -163,7 +163,7 @@ def command_takes_nothing_from_elect(_):
 def environment(_):
     def masks(text):
         lines = [line.split() for line in text.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
-        return {name: int(value, 16) & ~(3 << 31) for name, value in lines}  # signals 32 and 33 belong to the C library
+        return {name: int(value, 16) & ~(3 << 31) for name, value in lines}  # the C library uses signals 32 and 33
     with Fake() as f:
         r = expect("environment", ran(f, "main", "--shell", "--", "env; ls -l /proc/self/fd; cat /proc/self/status"), 0)
         for line in ("ELECT_GROUP=main", "ELECT_NODE=a", "ELECT_LEADER=a", "ELECT_TERM=5.1", f"ELECT_TOKEN={TERM}", "ELECT_LEASE_MS=10000",
@@ -220,7 +220,7 @@ def waiting(_):
                     r.signal(signal.Signals["SIG" + ignored])
                 r.signal(number)
                 holds("the run waits", r.end() == 128 + number and "waiting: b leads" in r.err, r.process.returncode, number, r.err)
-                holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
+                holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
     with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
         empty("refused", f)
@@ -269,7 +269,7 @@ def signals_are_passed_on(_):
             for ignored in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE):
                 r.signal(ignored)
                 os.kill(r.keeper(), ignored)
-            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # as a signal to the whole group
+            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # sends the signal to the whole group
                 os.kill(r.keeper(), other)
             beat = r.beat()[0]
             wait("both continue", lambda: r.beat()[0] > beat + 1_000_000)
@@ -279,13 +279,14 @@ def signals_are_passed_on(_):
 # ---- loss of the office ----
 
 def killed_at_last(r):
-    """Returns True if the keeper killed the command, or, because the keeper was late, the runner."""
+    """Returns True if the keeper, or the runner because the keeper was late, killed the command."""
     return "did not end within" in r.err or "is late; killing all processes" in r.err
 
 
 @case
 def not_renewed(_):
-    """TERM comes at U-k-m, KILL at U-m. A command that a busy machine keeps from handling TERM within its grace is killed."""
+    """TERM comes at U-k-m, and KILL at U-m. On a busy machine the command may be killed because it cannot handle TERM within its
+    grace."""
     def told(r):
         """Returns the signal and the time at which the command got it."""
         words = r.out.split()
@@ -323,12 +324,12 @@ def told_to_stop(_):
         with begin(f, OBEYS) as r:
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and "handing over leadership: preempted by b" in r.err and "told 15" in r.out, r.err)
-        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews the lease: the grace counts in full
+        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews the lease, so the command gets its whole grace
             said = boottime()
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("the whole grace", 550_000 <= took, took)  # an upper bound needs no check, because the lease is always renewed
+            holds("the whole grace", 550_000 <= took, took)  # needs no upper bound, because the lease is always renewed
         with begin(f, STAYS, "-k", "0ms") as r:
             f.client().say("LOST", why="a majority follows b")
             holds("lost", r.end() == 75 and "lost leadership: a majority follows b" in r.err, r.err)
@@ -336,7 +337,7 @@ def told_to_stop(_):
             f.client().close()
             holds("end of file", r.end() == 75 and "the daemon has ended" in r.err and killed_at_last(r), r.err)
             holds("no process is left", not r.alive())
-        holds("the guardian is told", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+        holds("the guardian hears that the run is empty", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
     with Fake(lease=20 * LIMIT * 1_000_000) as f, begin(f, STAYS, "-k", f"{9 * LIMIT}s") as r:
         f.client().say("STOP", why="preempted by b")
         holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
@@ -364,7 +365,7 @@ def respawn(_):
                 f.client().say("STOP", why="again")
                 holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
                 holds("the command is started again", r.process.stdout.readline() == b"on\n")
-            f.die()  # the same when the daemon is restarted
+            f.die()  # the next signal comes when the daemon is restarted
             holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
             f.listen()
             holds("the command is started again", r.process.stdout.readline() == b"on\n")
@@ -391,7 +392,7 @@ def on_lose_signal(_):
         holds("not before the end of the lease", boottime() >= f.until() - 60_000)
         wait("the end of the lease", lambda: boottime() > f.until() + 300_000)
         holds("the command lives", state(command) in ("S", "R", "D") and r.process.poll() is None)
-        r.signal(signal.SIGINT)  # still passed on
+        r.signal(signal.SIGINT)  # the run still passes the signal on
         holds("the command got the signal", r.process.stdout.readline().startswith(b"told 2"))
         os.kill(command, signal.SIGKILL)
         holds("lost", r.end() == 75, r.process.returncode, r.err)
@@ -399,7 +400,7 @@ def on_lose_signal(_):
 
 @case
 def waiter_is_stopped(_):
-    """Both while the office is held and after it is lost, a stopped waiter is continued and sees the command end."""
+    """A stopped waiter is continued and sees the command end, both while the run holds the office and after the loss."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -438,19 +439,19 @@ def on_lose_freeze(_):
         r.fake.wait("the run requests the office again", lambda: f.words().count("HOLD") == 5)
         r.signal(signal.SIGTERM)
         holds("the run ends while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
-        holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+        holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
 
 
 def last_empty(f, times=1):
-    """Waits for that many EMPTY packets on the newest connection, and returns the last one."""
+    """Waits for this number of EMPTY packets on the newest connection, and returns the last packet."""
     f.wait("EMPTY", lambda: f.client().empty == times)
     return [said for said in f.client().heard if said.word == "EMPTY"][-1]
 
 
 @case
 def on_exit(_):
-    """When the command ends, the run hands leadership over only if its policy says so, and only with the packet that reports that
-    no process is left."""
+    """When the command ends, the run hands leadership over only if its policy requires it, and only with the packet that reports
+    that no process is left."""
     hold, always, both = 0, YIELDS, YIELDS | FAILED
     policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
@@ -474,15 +475,15 @@ def on_exit(_):
                 os.kill(r.command(), signal.SIGKILL)
                 holds("ended", r.end() == 137, r.err)
                 holds("terminated:", last_empty(f).flags == fine, words, last_empty(f))
-            with begin(f, OBEYS, *words) as r:  # leadership is lost
+            with begin(f, OBEYS, *words) as r:  # the run loses leadership
                 f.client().say("STOP", why="again")
                 holds("lost", r.end() == 75 and last_empty(f).flags == 0, last_empty(f))
 
 
 @case
 def signals_that_a_command_survives(_):
-    """A command that handles HUP, which often means reload, and later ends with an error has failed. A command that dies of HUP was
-    terminated, and has not failed."""
+    """A command that handles HUP, which often means reload, and later ends with an error has failed. A command that dies of HUP
+    was terminated and has not failed."""
     with Fake() as f:
         ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
         survives = f"trap 'touch {heard}' HUP; touch {ready}; until [ -e {end} ]; do sleep .02; done; exit 3"
@@ -514,8 +515,8 @@ def signals_that_a_command_survives(_):
 
 @case
 def yields_when_nothing_is_left(_):
-    """A command fails and leaves processes behind: leadership is handed over when all of them are dead, whichever process of
-    elect run is killed meanwhile."""
+    """A command fails and leaves processes behind. Leadership is handed over when all of these processes are dead, even if a
+    process of elect run is killed in the meantime."""
     seen = []
 
     def look(client, said):
@@ -547,7 +548,7 @@ def yields_when_nothing_is_left(_):
 
 @case
 def restarts(_):
-    """The command restarts three times, after all processes of the previous start are dead, and under the same term; then
+    """The command restarts three times in the same term, each time after all processes of the previous start have died. Then
     leadership is handed over."""
     with Fake() as f:
         starts = f.folder / "starts"
@@ -570,7 +571,7 @@ def restarts(_):
 
 @case
 def restarts_of_a_frozen_run(_):
-    """A command that failed is not restarted while its run is frozen, even if the run's last lease has not ended."""
+    """A failed command is not restarted while its run is frozen, even if the last lease of the run has not ended."""
     with Fake() as f:
         starts = f.folder / "starts"
         with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ $ELECT_TERM >>{starts}; exit 3") as r:
@@ -581,7 +582,7 @@ def restarts_of_a_frozen_run(_):
             f.client().say("STOP", why="again")
             f.wait("the run waits for its turn", lambda: f.words().count("HOLD") == 2)
             while boottime() < since + 1_500_000:
-                r.signal(signal.SIGUSR1)  # which wakes the keeper
+                r.signal(signal.SIGUSR1)  # this wakes the keeper
                 time.sleep(0.02)
             holds("the command is not started", len(starts.read_text().splitlines()) == 1, starts.read_text())
             f.answer, f.term = None, 7 << 16 | 1
@@ -597,14 +598,14 @@ def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
         checks = f.folder / "checks"
-        # a check that takes more than a second fails, too; a busy machine does not cause that many failures in a row
+        # a check that takes more than a second also fails, but a busy machine does not cause so many failures in a row
         with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "15") as r:
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
             holds("the run continues", "EMPTY" not in f.words())
             sign.touch()
             holds("the run becomes unhealthy", r.end() == 75 and "the health check fails" in r.err and "handing over leadership of main" in r.err, r.err)
             holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
-        slow = f.folder / "slow"  # created only when the command works
+        slow = f.folder / "slow"  # the file exists only when the command works
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
             slow.touch()
             holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
@@ -613,8 +614,8 @@ def health(_):
 
 @case
 def health_before_it_leads(_):
-    """A waiting run whose check fails reports the failure, with the exit status and the first line of the check; its command
-    starts only after a check that passes."""
+    """A waiting run whose check fails reports the exit status of the check and its first line of output. The command starts only
+    after a check that passes."""
     with Fake() as f:
         sign, started = f.folder / "well", f.folder / "started"
         check = f"test -e {sign} || {{ echo 'no disk, no work'; echo more; exit 9; }}"
@@ -657,9 +658,11 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:  # less than the time for which it works
+        # The watchdog is shorter than the time for which the command works.
+        with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
-        with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:  # signs that come while the keeper is stopped count, too
+        # Signs of life that arrive while the keeper is stopped also count.
+        with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:
             keeper, since = r.keeper(), boottime()
             os.kill(keeper, signal.SIGSTOP)
             wait("longer than the watchdog", lambda: boottime() > since + 8_500_000)
@@ -692,7 +695,7 @@ def isolated(_):
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:
                 skip("isolated/as-another-user", "needs namespaces for that user")
-                continue  # the message was clear, and nothing was started
+                continue  # elect has said why, and nothing was started
             expect("isolated", r, 0)
             holds("the daemon knows the containment", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
@@ -711,8 +714,8 @@ def ignore_children():
 @case
 def isolated_ends_completely(_):
     """The kernel ends a process namespace only when none of its process numbers is in use. The first process of the namespace
-    belongs to elect run, and must be in a process group of its own: in the group of the command it would wait for itself forever,
-    and could not even be killed."""
+    belongs to elect run, and must be in a separate process group. In the group of the command, the first process would wait for
+    itself forever, and could not even be killed."""
     def end_by_itself(r):
         os.kill(r.command(), signal.SIGKILL)
         return 137
@@ -747,7 +750,7 @@ def isolated_ends_completely(_):
 
 
 class Cgroup:
-    """A control group of this test, delegated or not, in which a runner can be started."""
+    """A control group, delegated or not, in which this test can start a runner."""
 
     def __init__(self, delegated):
         self.path = CGROUPS / f"elect-test-{uuid.uuid4().hex[:8]}"
@@ -808,7 +811,7 @@ def control_groups(_):
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")
-            f.answer = None  # the default answers, but only after GO, which they would send, too
+            f.answer = None  # the default answers would also send GO, so they begin only after GO
             wait("the command works", lambda: r.beat()[0] > r.nothing_works + 100_000)
             r.signal(signal.SIGTERM)
             os.kill(r.command(), signal.SIGKILL)
@@ -822,8 +825,8 @@ def control_groups(_):
 
 @case
 def terminal(_):
-    """While it runs, the command owns the terminal; afterwards, the previous owner does. Between two starts of a command the keys
-    of the terminal end the run."""
+    """The command owns the terminal while it runs, and the previous owner gets the terminal back afterwards. Between two starts
+    of a command the keys of the terminal end the run."""
     with Fake() as f:
         starts = f.folder / "starts"
         pid, master = pty.fork()
@@ -853,7 +856,7 @@ def terminal(_):
             until(b"mine True")
             os.write(master, b"hello\n")
             until(b"got hello")
-            os.write(master, b"\x1a")  # the command is stopped, and elect run continues it, because no shell would do so here
+            os.write(master, b"\x1a")  # elect run continues the stopped command, because no shell would do so here
             wait("the run continues", lambda: state(pid) == "S")
             os.write(master, b"\x03")
             try:  # the terminal may discard its output, so only the status shows that the command was interrupted

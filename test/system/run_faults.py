@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
 
-Workloads that resist their end; runner or keeper killed or stopped at any moment; a daemon that is late, silent, dead or wrong.
-No process of the work survives, and none is alive after the deadline: neither by the clock of the daemon that granted the
-lease, nor by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
+Workloads resist their end, runner and keeper are killed or stopped at any moment, and the daemon is late, silent, dead or wrong.
+No process of the work may survive or be alive after the deadline, neither by the clock of the daemon that granted the lease, nor
+by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
 
 import ctypes
 import errno
@@ -35,13 +35,13 @@ def hostile_workloads(_):
     with Fake() as f:
         rows = [(mode, number, SHORT["lease"]) for mode, number in (("ignore", 0), ("tree", 20), ("threads", 10), ("chain", 2), ("bomb", 100),
                                                                ("memory", 1024), ("output", 0), ("stopped", 0))]
-        if is_root("hostile-workloads/lease-of-60-ms"):  # on a busy machine an ordinary priority may need more time
+        if is_root("hostile-workloads/lease-of-60-ms"):  # a busy machine may need more time without a real-time priority
             rows += [("tree", 10, 60_000), ("ignore", 0, 60_000)]
         for mode, number, lease in rows:
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
             with Run(f, *[] if lease == 60_000 else MARGIN, "--", HOSTILE, "BEAT", mode, str(number)) as r:
                 forked = min(number, 1) if mode == "memory" else number
-                # a lease of 60 ms may end before all are forked: no process may be alive then, either
+                # a lease of 60 ms may end before all processes are forked, but even then no process may stay alive
                 wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
                 f.renews = False
                 wait("the end of the lease", lambda: boottime() > f.until())
@@ -50,7 +50,7 @@ def hostile_workloads(_):
                 holds(f"{mode}: no process is left", not r.alive())
                 holds("the run warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
         f.renews, f.lease, f.renewal = True, 10_000_000, 500_000
-        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # with processes that it leaves behind
+        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # the command leaves processes behind
             left = f.folder / "left"
             wait("all processes run", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
             os.kill(next(p for p in children(r.command())), signal.SIGKILL)
@@ -60,7 +60,7 @@ def hostile_workloads(_):
 
 
 CHAINS = int(os.environ.get("CHAINS", "120"))
-PROCESSES = 1500  # more than these chains need, but fewer than the machine's process numbers
+PROCESSES = 1500  # more forks than these chains need, but fewer than the machine has process numbers
 
 
 def limit_processes():
@@ -70,14 +70,14 @@ def limit_processes():
 
 
 def end_chains(f, how, *words):
-    """Ends a run of fork chains; returns for how many microseconds they worked after the moment of killing."""
+    """Ends a run of fork chains. Returns for how many microseconds the chains worked after the kill."""
     margin = 50_000
     with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
              **how) as r:
         r.begun(3 * CHAINS)
         f.renews = False
         holds("lost", r.end() == 75, r.returncode, r.err)
-        holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+        holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
         last = r.beat()
         holds("no process is left", not r.alive())
         holds("nothing worked after EMPTY", r.beat() == last, last, r.beat())
@@ -87,8 +87,9 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """Processes that only leave their session, fork and exit, without a control group: with the priority of an ordinary user, and
-    with that of root if possible. The case prints how long they worked after the kill, but does not judge it."""
+    """The processes only leave their session, fork and exit, without a control group. They have the priority of an ordinary user,
+    and then that of root if possible. The case prints how long the processes worked after the kill, but sets no limit for this
+    time."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -100,8 +101,8 @@ def fork_chains(_):
 
 @case
 def orphans_need_no_keeper(_):
-    """Orphans need no keeper, because the kernel reaps them: a keeper that had to do it would fall behind a workload that forks
-    faster."""
+    """Orphans need no keeper, because the kernel reaps them. A keeper that had to reap them would fall behind a workload that
+    forks faster."""
     orphans = "for i in $(seq 50); do (true &) ; done; echo on; exec sleep 1000"
     with Fake() as f, Run(f, "--", "sh", "-c", f"echo stop; read go; {orphans}", stdin=subprocess.PIPE) as r:
         holds("the command has started", r.process.stdout.readline() == b"stop\n")
@@ -111,7 +112,7 @@ def orphans_need_no_keeper(_):
         r.process.stdin.write(b"go\n")
         r.process.stdin.flush()
         holds("all orphans were forked", r.process.stdout.readline() == b"on\n")
-        # the keeper's oldest child is the one that it started
+        # the keeper started its oldest child itself
         wait("no orphan runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
         left = [p for p in children(keeper) if state(p) == "Z"]
         holds("no orphan waits to be reaped", not left, len(left))
@@ -122,7 +123,7 @@ def orphans_need_no_keeper(_):
 
 @case
 def all_killed_before_anything_else(_):
-    """Between the first and the last of its kills the keeper opens no file and does not sleep."""
+    """The keeper does not open a file or sleep between its first and its last kill."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     number = 40
@@ -137,7 +138,7 @@ def all_killed_before_anything_else(_):
         for line in trace.read_text().splitlines():
             pid, call = line.split(None, 1)
             by_process.setdefault(pid, []).append(call)
-        # kills of single processes; the group is signalled as a whole
+        # the kills of single processes, without the signal to the whole group
         kills = {pid: [i for i, call in enumerate(calls) if re.match(r"(kill\(\d+|pidfd_send_signal\(\d+), SIGKILL", call)]
                  for pid, calls in by_process.items()}
         killer = max(kills, key=lambda pid: len(kills[pid]))
@@ -167,12 +168,12 @@ def kill(pid):
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
-        pass  # it has ended meanwhile
+        pass  # the process has ended in the meantime
 
 
 @case
 def either_is_killed(_):
-    """Runner or keeper is killed at any moment: no process survives, and none is alive after the deadline."""
+    """When the runner or the keeper is killed at any moment, no process survives or is alive after the deadline."""
     dice = random.Random(1)
     with Fake(**SHORT) as f:
         for n in range(DEATHS):
@@ -199,7 +200,7 @@ def either_is_killed_at_work(_):
                 status = r.end()
                 wait("no process is left", lambda: not r.alive())
                 r.in_time(r.beat()[0], f.until(), "killed at work")
-                holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
+                holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
                 f.wait("EMPTY", lambda: f.clients[-1].empty == 1)
                 holds("status", status == (-9 if n % 2 else 125), status, r.err)
 
@@ -214,7 +215,7 @@ def either_is_stopped(_):
                     r.begun(4)
                     os.kill(r.pid if who == "runner" else r.keeper(), signal.SIGSTOP)
                     f.renews = renews
-                    if who == "keeper" and renews:  # the command works as long as the office lasts
+                    if who == "keeper" and renews:  # the command works until the office ends
                         beat = f.until()
                         wait("the command works", lambda: r.beat()[0] > beat)
                         f.client().say("LOST", why="")
@@ -226,8 +227,8 @@ def either_is_stopped(_):
                     if who == "runner":
                         r.signal(signal.SIGCONT)
                     holds(who, r.end() == 75, r.process.returncode, r.err)
-                    holds("the guardian is told", f.wait("E", lambda: f.clients[-1].is_empty()))
-    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # the keeper is killed while it is stopped
+                    holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
+    with Fake() as f, Run(f, "--", HOSTILE, "BEAT", "tree", "4") as r:  # kills the keeper while it is stopped
         r.begun(4)
         os.kill(r.keeper(), signal.SIGSTOP)
         os.kill(r.keeper(), signal.SIGKILL)
@@ -238,7 +239,7 @@ def either_is_stopped(_):
 
 @case
 def daemon_stalls(_):
-    """The daemon stalls at every point of the dialogue; the deadline is that of the leases that it granted."""
+    """The daemon stalls at every point of the dialogue, and the deadline is that of the granted leases."""
     for nth in range(1, 6):
         def pause_at(client, said, nth=nth):
             if len(client.heard) == nth:
@@ -246,7 +247,7 @@ def daemon_stalls(_):
             return len(client.heard) == nth
         with Fake(**SHORT, answer=pause_at) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
             f.wait("the daemon has stalled", f.paused.is_set)
-            if nth <= 2:  # before anything was granted: no command starts
+            if nth <= 2:  # the daemon has granted no lease yet, so no command starts
                 begun = boottime()
                 wait("some time", lambda: boottime() > begun + 700_000)
                 holds("the command has not started", r.beat()[0] == 0 and not r.workers())
@@ -258,14 +259,14 @@ def daemon_stalls(_):
                 f.paused.set()
             wait("the end of the lease", lambda: boottime() > f.until())
             r.nothing_after(f.until(), f"stalled from packet {nth} on")
-            if r.beat()[0] == 0 and nth > 2:  # too slow to start within that lease: the run waits for its next turn
+            if r.beat()[0] == 0 and nth > 2:  # the run was too slow to start within that lease, and waits for its next turn
                 r.signal(signal.SIGTERM)
             holds("lost", r.end() == 75 or r.returncode == 143 and r.beat()[0] == 0, r.process.returncode, r.err)
 
 
 @case
 def daemon_is_late(_):
-    """A lease begins with its request, however long the answer took."""
+    """A lease begins at the time of its request, even if the answer takes long."""
     late, begun = [], []
 
     def answer(client, said):
@@ -292,18 +293,18 @@ def daemon_dies(_):
                 client.connection.shutdown(socket.SHUT_RDWR)
                 return True
             return False
-        words = ["-w", "2s"] if nth <= 2 else []  # nothing is granted, so the run tries again
+        words = ["-w", "2s"] if nth <= 2 else []  # no lease is granted, so the run tries again
         with Fake(answer=die_at) as f, Run(f, *words, "-k", "100ms", "--", HOSTILE, "BEAT", "tree", "3") as r:
             status = r.end()
             holds(f"dead at {nth}", status == (124 if nth <= 2 else 75), status, r.err)
             holds("no process is left", not r.alive())
             r.in_time(r.beat()[0], f.until(), f"dead at {nth}")
-            holds("the guardian is told", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
+            holds("the guardian hears that the run is empty", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
 
 @case
 def wrong_answers(_):
-    """Stamps of other requests, impossible leases and former terms neither start the command nor extend its lease."""
+    """Answers with stamps of other requests, impossible leases or former terms neither start the command nor extend its lease."""
     lease = SHORT["lease"]
     lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},
             "foreign": lambda s: {"stamp": s.stamp - 1, "left": lease}, "later": lambda s: {"stamp": 2**63 - 1, "left": lease},
@@ -317,7 +318,7 @@ def wrong_answers(_):
         def answer(client, said):
             if said.word == "ASK" and lying["on"]:
                 client.say("TOLD", **lie(said))
-                client.send(b"\xff" * 37)  # not even a packet
+                client.send(b"\xff" * 37)  # these bytes are not a packet
                 return True
             return False
         with Fake(lease=lease, renewal=100_000, answer=answer) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "2") as r:
@@ -344,7 +345,7 @@ def late_messages_of_another_office(_):
             f.client().say(word, stamp=old, left=1_000_000)
         f.client().say("GO")
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
-        f.grant(f.client(), old)  # of the previous office
+        f.grant(f.client(), old)  # this message belongs to the previous office
         begun = boottime()
         wait("some time", lambda: boottime() > begun + 300_000)
         holds("the command is not started", not r.workers())
@@ -354,7 +355,7 @@ def late_messages_of_another_office(_):
 
 @case
 def a_shorter_office(_):
-    """A lease from an earlier office, which the run gave back, does not extend the new, shorter lease."""
+    """A lease of an earlier office that the run gave back does not extend the new, shorter lease."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
         r.begun()
@@ -377,7 +378,7 @@ def a_shorter_office(_):
 
 @case
 def stopped_before_it_starts(_):
-    """After STOP or LOST between GO and the first lease no command is started, and the run waits again."""
+    """If STOP or LOST comes between GO and the first lease, no command is started, and the run waits again."""
     for word in ("STOP", "LOST"):
         def answer(client, said):
             if said.word == "ASK" and len(client.holders) == 1:
@@ -416,7 +417,7 @@ def other_clock(_):
 
 @case
 def without_proc(_):
-    """Without /proc no processes can be listed, but those in the command's group are still killed."""
+    """Without /proc the run cannot list processes, but still kills the processes in the command's group."""
     need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
     with Fake(**SHORT) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
@@ -426,18 +427,18 @@ def without_proc(_):
         r.nothing_after(f.until(), "without /proc")
 
 
-PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # on every architecture
+PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # these numbers are the same on every architecture
 
 
 def deny(error, *calls):
-    """Returns a preexec_fn that installs a seccomp filter: it answers these system calls with this error."""
+    """Returns a preexec_fn that installs a seccomp filter. The filter answers these system calls with this error."""
     refuse = [line for call in calls for line in ((0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | error))]
-    lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the number, compare it with each call, allow all others
+    lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the call's number, refuse these calls, allow others
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def install(_code=code):  # the code must live as long as this function
+    def install(_code=code):  # the code must exist as long as this function
         if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "seccomp")
     return install
@@ -445,7 +446,7 @@ def deny(error, *calls):
 
 @case
 def without_pidfd(_):
-    """On an old kernel, or under a filter, processes that have left the group are still killed, stopped and continued."""
+    """Processes that have left the group are killed, stopped and continued even on an old kernel or under a filter."""
     for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
         with Fake() as f:
             there = f.folder / "there"
@@ -453,7 +454,7 @@ def without_pidfd(_):
                          f"until [ -e {there} ]; do sleep .01; done; exit 3", preexec_fn=install)
             expect("the status of the command", orphan, 3)
             holds("no orphan is left", not orphan.alive())
-        deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # outside the group, and not a child of the keeper
+        deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # the process is outside the group, and not a child of the keeper
         with Fake() as f, Run(f, "--on-lose", "freeze", "--", "sh", "-c", deep, preexec_fn=install) as r:
             r.begun(3)
             f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
@@ -472,7 +473,7 @@ def without_pidfd(_):
 
 @case
 def busy_machine(_):
-    """With more busy processes than processors, all deadlines are still met."""
+    """All deadlines are met even with more busy processes than processors."""
     burners = [subprocess.Popen([sys.executable, "-c", "while 1: pass"], preexec_fn=die_with_parent)
                for _ in range(4 * os.cpu_count())]
     try:
@@ -494,13 +495,14 @@ def busy_machine(_):
 
 @case
 def killed_at_every_call(_):
-    """The runner is killed at each system call between its start and that of the command; the keeper is killed where it forks."""
+    """The runner is killed at each system call from its start to the start of the command. The keeper is killed where it
+    forks."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4",
              "clone", "prctl", "close", "mmap", "rt_sigprocmask", "wait4", "write", "fcntl")
     deaths = [([], call, nth) for call in calls for nth in (1, 2, 3, 4, 6, 9)]
-    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # calls that only the keeper makes
+    deaths += [(["-f"], "pipe2", 1), (["-f"], "pipe2", 2), (["-f"], "setpgid", 1)]  # only the keeper makes these calls
     killed = 0
     with Fake() as f:
         for follow, call, nth in deaths:
@@ -508,7 +510,7 @@ def killed_at_every_call(_):
             with Run(f, "--", HOSTILE, "BEAT", "tree", "2", before=before) as r:
                 wait("the run starts its command, or ends", lambda: r.beat()[1] >= 2 or r.process.poll() is not None)
                 killed += r.process.poll() is not None
-                for runner in children(r.pid):  # children of strace that have not died yet
+                for runner in children(r.pid):  # these children of strace have not died yet
                     kill(runner)
                 r.end()
                 wait(f"{call} {nth}: no process is left", lambda: not r.alive())

@@ -1,4 +1,4 @@
-"""Finds scenario files that no test runs, and scenarios that a comment names but that do not exist."""
+"""Finds scenario files that no test runs, and missing scenarios that a comment names."""
 
 import pathlib
 import re

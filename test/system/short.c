@@ -1,8 +1,8 @@
-/* Shortens reads and writes, for test/system/state.py: a library that is loaded before libc.
- * SHORT=WHAT:K affects every K-th call: "half" transfers half of the bytes, "one" one byte,
- * "interrupted" none (EINTR), and "nothing" makes a write return 0. With SHORT=nameless:1,
- * O_TMPFILE is not supported. */
-#undef _FILE_OFFSET_BITS /* both names of each call are needed */
+/* Shortens reads and writes for test/system/state.py. This library is loaded before libc.
+ * SHORT=WHAT:K affects every K-th call: "half" transfers half of the bytes, "one" transfers one
+ * byte, "interrupted" fails with EINTR, and "nothing" makes a write return 0. With
+ * SHORT=nameless:1, O_TMPFILE is not supported. */
+#undef _FILE_OFFSET_BITS /* programs use both names of each call */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

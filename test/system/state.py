@@ -1,7 +1,7 @@
-"""Kills the writer of a state file, or lets it fail, at every system call: state.py STATE_TOOL SHORT_LIBRARY
+"""Kills the writer of a state file, or makes its call fail, at every system call: state.py STATE_TOOL SHORT_LIBRARY
 
-Afterwards the file can be opened and has every acknowledged write. Each error ends the writing; a call that does only part of its
-work does not. Needs strace."""
+Afterwards the file can be opened and has every acknowledged write. Each error ends the writing, but a call that does only part of
+its work does not end it. The test needs strace."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """Runs the tool; returns the process, whose `hurt` is True if strace injected a fault or a signal killed the tool."""
+    """Runs the tool and returns the process. Its `hurt` is True if strace injected a fault or a signal killed the tool."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():
@@ -57,7 +57,7 @@ def still_has(path, told, what):
 
 
 def each_call(how):
-    """Yields the first, second ... call of each kind."""
+    """Yields faults for the first, second, ... call of each kind."""
     for call in CALLS:
         for when in range(1, 200):
             with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def writing(path, inject=None, short=None):
 
 
 def making(path, inject=None, short=None):
-    """Checks that afterwards the file is complete, or does not exist and can be made; and that no other file is left."""
+    """Checks that the file is complete, or does not exist and can be made, after every fault, and that no other file is left."""
     done = run(path, "make", inject=inject, short=short)
     left = [p.name for p in path.parent.iterdir() if p != path]
     if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):
@@ -108,12 +108,12 @@ def making(path, inject=None, short=None):
 
 
 def making_by_name(path, inject=None):
-    """Makes a file that has its name from the beginning, as without O_TMPFILE."""
+    """Makes the file with its final name from the beginning, as on a system without O_TMPFILE."""
     return making(path, inject, "nameless:1")
 
 
 def shorten(use, short):
-    """Checks that calls that do only part of their work change no result."""
+    """Checks that the results are the same when calls do only part of their work."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=short)
@@ -126,7 +126,7 @@ def shorten(use, short):
 
 
 def shorten_to_nothing(use, every):
-    """Checks the writes to a disk that accepts no bytes, which counts as full."""
+    """Checks that a disk that accepts no bytes counts as full."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=f"nothing:{every}")
@@ -136,7 +136,8 @@ def shorten_to_nothing(use, every):
 
 
 def make_concurrently(short):
-    """Checks that one of many makers succeeds, the others report an existing file, and no other file is left."""
+    """Checks that one of many simultaneous makers succeeds, that the others report an existing file, and that no other file is
+    left."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))

@@ -41,7 +41,7 @@ PLAIN = {"string": lambda v: isinstance(v, str) and v != "", "boolean": lambda v
 
 
 def fits(value, written, where, seen):
-    """Checks that a value has the type that is documented; records the objects and keys in `seen`."""
+    """Checks that a value has its documented type, and records the objects and keys in `seen`."""
     if written.endswith(" or null"):
         return value is None or fits(value, written.removesuffix(" or null"), where, seen)
     if written.startswith("array of "):
@@ -74,11 +74,11 @@ def looked_at(p, name, where, seen):
 
 @case
 def documented_keys(_):
-    """Each answer has exactly the documented keys; each key has a value in some situation, and is null in others."""
+    """Each answer has exactly the documented keys. Each key has a value in some situation, and may be null in others."""
     seen = set()
     with LocalCluster(times=TIMES) as p:
         fits(json.loads(p.elect("a", "doctor", "-o", "json").stdout), "[](#diagnosis)", "no daemon", seen)
-        other = p.folder / "other"  # c has another key
+        other = p.folder / "other"  # member c has another key
         other.mkdir()
         expect("key", run("key", "new", other / "key", "-c", p.conf), 0)
         (other / "elect.conf").write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
@@ -124,7 +124,7 @@ def documented_keys(_):
 
 @case
 def screen(_):
-    """The status of five members and one group fits on one screen, and begins with the leader."""
+    """The status of five members and one group fits on one screen and begins with the leader."""
     with LocalCluster("abcde", times=STEADY_TIMES, roles={"a": "witness", "d": "observer", "e": "observer"}) as p:
         p.start(*"abcd")
         leader, term = p.leader()
@@ -150,7 +150,7 @@ def screen(_):
 
 @case
 def long_names(_):
-    """A name that is wider than its column has a line of its own; the rows stay aligned with their headings."""
+    """A name that is wider than its column has a separate line, so that the rows stay aligned with their headings."""
     names = [f"db-primary-host.eu-central-1.example.company.com-{letter}" for letter in "ab"]
     with LocalCluster(names, times=STEADY_TIMES) as p:
         p.start(names[0])
@@ -165,7 +165,7 @@ def long_names(_):
 
 @contextlib.contextmanager
 def asking(path, count):
-    """Opens that many connections before the first request is sent."""
+    """Opens this number of connections before the first request is sent."""
     with contextlib.ExitStack() as all_of_them:
         clients = [all_of_them.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
         for client in clients:
@@ -178,7 +178,7 @@ def asking(path, count):
 
 
 def line_of(client):
-    """Returns the answer to one client; {} if it is disconnected without an answer."""
+    """Returns the answer to one client, or {} if the client is disconnected without an answer."""
     text = b""
     try:
         while not text.endswith(b"\n") and (more := client.recv(65536)):
@@ -190,7 +190,7 @@ def line_of(client):
 
 @case
 def thousand_clients(_):
-    """A thousand clients of one user at the same time all get an answer."""
+    """A thousand simultaneous clients of one user all get an answer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 4096:
         raise NotHere("needs 4096 descriptors")

@@ -1,8 +1,10 @@
-"""A short story with real daemons: three members elect a leader, work runs where it leads, the leader is killed, the next leader
-hands over, and `elect explain` reports the reason. story.py ELECT
+"""Tests a short story with real daemons: story.py ELECT
 
-The work takes a lock that only one process can have, which would reveal two leaders at the same time. A slow machine may add an
-election: the story follows whichever member leads, and asserts order, cause and safety, never a duration."""
+Three members elect a leader, work runs beside this leader, the leader is killed, the next leader hands over, and `elect explain`
+reports the reason.
+
+The work takes a lock that only one process can have, so that the test detects two leaders at the same time. A slow machine may
+cause an extra election, so the story follows the present leader, and checks order, cause and safety, but never a duration."""
 
 import signal
 import subprocess
@@ -15,7 +17,7 @@ from lib.elect_command import ELECT, explained  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, wait  # noqa: E402
 
-# A lease that a busy machine does not lose.
+# This lease is so long that a leader keeps it on a busy machine.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 50ms\nmax-lease = 10s\n"
 WORK = """import fcntl, os, signal, sys
 log, lock = open(sys.argv[1], "a"), open(sys.argv[2], "a")
@@ -51,7 +53,8 @@ class Story(LocalCluster):
                     stdout=log, stderr=log, preexec_fn=lambda: die_with_parent(signal.SIGTERM)))
 
     def worked(self):
-        """Returns (member, token) of all work so far, in order: never two at the same time, and each with a higher token."""
+        """Returns (member, token) of all work in order. Checks that only one process worked at a time, and that each token is
+        higher than the previous one."""
         path = self.folder / "work"
         lines = path.read_text().splitlines() if path.exists() else []
         holds("two leaders worked at the same time", "two at once" not in lines, lines)
@@ -61,7 +64,7 @@ class Story(LocalCluster):
         return done
 
     def works(self, *others):
-        """Waits until a leader that is not one of `others` works; returns it and its token."""
+        """Waits until a leader that is not one of `others` works. Returns this leader and its token."""
         def found():
             last = self.worked()[-1:]
             return last[0] if last and last[0][0] not in others and self.group(last[0][0]).get("leads") else None
@@ -75,7 +78,7 @@ def story(_):
         s.work()
         first, _ = s.works()
 
-        s.kill(first)  # with its guardian, as if its machine were lost
+        s.kill(first)  # kills member and guardian, as if their machine were lost
         second, token = s.works(first)
         said = explained(s, second, [first])
         holds("explain names the leader of the latest term", said["leader"] == second or said["term"] > token, said)
@@ -87,7 +90,7 @@ def story(_):
         now, token = s.works()
         target = next(name for name in s.names if name != now)
         done = s.elect(now, "transfer", target)
-        # The target may be too slow to take over: then another member leads, and the command reports that.
+        # If the target is too slow to take over, another member leads, as the command reports.
         holds("the hand-over", done.returncode == 0 or "leads" in done.stdout + done.stderr, done)
         third, later = s.works(now)
         holds("the target leads", third == target or done.returncode != 0, third, target, done)

@@ -20,7 +20,7 @@ contain()
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 120
-FAKE = {  # everything is installed except spin; $FAKE_UID is the user
+FAKE = {  # a stand-in for dpkg-query, to which only spin is missing; $FAKE_UID is the user
     "dpkg-query": '[ "$4" = spin ] && exit 1\necho "install ok installed"',
     "id": 'echo "$FAKE_UID"',
     "sudo": 'echo "sudo $*" >>"$FAKE_LOG"\nexec "$@"',
@@ -39,7 +39,7 @@ def tool(name):
 # ---- tools/deps ----
 
 def on_a_terminal(words, env, answer):
-    """Runs a process on a terminal and answers its question; returns its exit status and its output."""
+    """Runs a process on a terminal and answers its question. Returns the exit status and the output of the process."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)
@@ -132,7 +132,7 @@ def is_a_loop(pid):
 
 
 def repeated():
-    """Runs tools/repeat in a tree of its own, with a target that passes and one that fails."""
+    """Runs tools/repeat in a temporary tree, with a target that passes and one that fails."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "tools").mkdir()
@@ -188,7 +188,7 @@ def uninstalled():
 
 
 def mutants_fit():
-    """The original text of each mutant occurs exactly once in its file; otherwise make mutants would stop."""
+    """Checks that the original text of each mutant occurs exactly once in its file. Otherwise make mutants would stop."""
     spec = importlib.util.spec_from_file_location("mutants", ROOT / "test/mutant/mutants.py")
     mutants = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(mutants)

@@ -1,4 +1,4 @@
-"""The systemd unit: the settings that it must have, and its exposure."""
+"""Checks the required settings of the systemd unit, and its exposure."""
 
 import pathlib
 import re
@@ -38,7 +38,7 @@ if not skipped:
     print(said.group(0) if said else "systemd-analyze security prints no exposure level")
     if said is None or float(said.group(1)) > EXPOSURE:
         problems.append(f"exposed: {said and said.group(1)}, at most {EXPOSURE}; {security.stderr}")
-    # Other units of this machine may have problems of their own.
+    # Warnings about other units of this machine do not matter.
     problems += [line for line in verify.stderr.splitlines() if "elect" in line]
 
 for problem in problems:

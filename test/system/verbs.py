@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every verb of a running member, as a user meets it, on loopback: verbs.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests every verb of a running member on loopback, from a user's view: verbs.py ELECT [CASE ... | --list] [--jobs N]
 
-Exit codes, texts, refusals; bad input; signals; notifications of a service manager; hostile clients."""
+The cases check exit codes, texts and refusals, bad input, signals, notifications of a service manager, and hostile clients."""
 
 import glob
 import json
@@ -161,8 +161,8 @@ def resign_and_transfer(_):
         p.start(third)
 
         def taken(verb, to=None):
-            """Returns (leader, process) if the hand-over was completed as ordered. Slow members may not take over in time: then
-            the order is repeated."""
+            """Returns (leader, process) if the hand-over was completed as ordered, and otherwise None. The order is repeated if
+            slow members do not take over in time."""
             now = p.leader()[0]
             if now == to:
                 p.resign(now)
@@ -193,10 +193,10 @@ def pause_and_resume(_):
         expect("no such group", p.elect(leader, "pause", "-g", "x"), 1, err="there is no group x")
         holds("the leader stays", p.leader() == (leader, term))
         p.kill(leader)
-        end = time.monotonic() + 20  # two leases in which no member may be elected
+        end = time.monotonic() + 20  # waits for two leases, during which no member may be elected
         while time.monotonic() < end:
             for n in p.names:
-                g = p.known(n) if n != leader else {}  # a member follows the former leader as long as the other member does
+                g = p.known(n) if n != leader else {}  # a member follows the former leader as long as the other member follows it
                 holds("a member was elected under pause", g.get("leader") in (None, leader) and (g.get("term") or 0) <= term, g)
             time.sleep(0.05)
         wait("the member waits", lambda: p.known(other).get("state") == "waits")
@@ -257,7 +257,7 @@ def reload(_):
 def keys(_):
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {}
-        for name in p.names:  # each has a key file of its own, as on two machines
+        for name in p.names:  # each member has its own key file, as on two machines
             places[name] = p.folder / name
             (places[name] / "state").mkdir(parents=True)
             shutil.copy2(p.conf, places[name])
@@ -324,7 +324,7 @@ def keys(_):
 
 @case
 def stolen_key(_):
-    """--force removes a key immediately; a member that still uses it is cut off until it uses another key."""
+    """--force removes a key immediately, and so cuts off a member that still uses the key, until that member uses another key."""
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {name: p.folder / name for name in p.names}
         for name, place in places.items():
@@ -358,12 +358,12 @@ def stolen_key(_):
 
 @case
 def eighty_columns(_):
-    """Text for users fits a terminal; a line of the log is one line, however long."""
+    """Text for users fits a terminal. An entry of the log is always one line, even a long one."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
 
         def said(*words):
-            """Runs a verb at the leader. A resignation that slow members do not complete in time prints nothing, and is
+            """Runs a verb at the leader. A resignation that slow members do not complete in time prints nothing and is
             repeated."""
             return wait(" ".join(words), lambda: p.elect(p.leader()[0], *words).stdout)
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
@@ -392,7 +392,7 @@ def stopped_daemon(_):
                err="ELECT_TIMEOUT: expected a number of seconds")
         queue = []
         try:
-            while len(queue) < 1000:  # until the queue of connections is full
+            while len(queue) < 1000:  # fills the queue of connections
                 queue.append(socket.socket(socket.AF_UNIX))
                 queue[-1].setblocking(False)
                 queue[-1].connect(p.socket(leader))
@@ -409,7 +409,7 @@ def stopped_daemon(_):
 
 @case
 def stopped_client(_):
-    """A command that is stopped and continued while it waits, as by ^Z and fg, continues to wait."""
+    """A waiting command that is stopped and continued, as by ^Z and fg, continues to wait."""
     with LocalCluster("a") as p:
         with socket.socket(socket.AF_UNIX) as door:
             door.bind(p.socket("a", "admin"))
@@ -530,7 +530,7 @@ def hostile_clients(_):
                 s.sendall(b'{"verb":')
             except OSError:
                 pass  # the queue of connections is full
-        for s in slow:  # the daemon disconnects clients that are slow or too many
+        for s in slow:  # the daemon disconnects slow clients and surplus clients
             try:
                 holds("an incomplete request was answered", s.recv(100) == b"")
             except TimeoutError:
@@ -539,7 +539,7 @@ def hostile_clients(_):
                 pass
             s.close()
         wait("the daemon answers again", lambda: p.elect(leader, "is-leader").returncode == 0)
-        with socket.socket(socket.AF_UNIX) as never:  # a client that never reads
+        with socket.socket(socket.AF_UNIX) as never:  # this client never reads
             never.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             never.connect(p.socket(leader))
             never.sendall(b'{"verb":"watch"}\n')
@@ -587,7 +587,7 @@ def no_other_member_can_lead(_):
         p.begin()
 
         def told():
-            """Returns the refusal that names the new term; on a slow machine the first refusal may only report that no member was
+            """Returns the refusal that names the new term. On a slow machine the first refusal may only report that no member was
             elected in time."""
             done = p.elect("c", "resign", "--force")
             holds("the order is refused", done.returncode == 1 and is_late(done), done.stdout, done.stderr)
@@ -604,7 +604,8 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Makes `one` lead both groups, and reloads there until `voter` votes in both groups, or in none."""
+            """Makes `one` lead both groups, and reloads the configuration there until `voter` votes in both groups, or in
+            neither."""
             p.conf.write_text(conf)
 
             def changed():
@@ -615,8 +616,8 @@ def roles_of_all_groups_or_of_none(_):
 
         def too_soon_for_one():
             """Returns True if a reload changed only main. After a change of leader, a group refuses changes of members for the
-            longest lease. If main had a new leader, too, both groups refused, and the case tries again. If this machine stalled
-            for the longest lease, no group refused: then the change is undone first."""
+            longest lease. If main also had a new leader, both groups refused, and the case tries again. If this machine stalled
+            for the longest lease, neither group refused, and the change is first undone."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)

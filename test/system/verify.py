@@ -1,4 +1,4 @@
-"""elect verify as a user meets it: properties that hold, properties that are violated, and counterexamples."""
+"""Tests elect verify from a user's view: properties that hold, violated properties, and counterexamples."""
 
 import json
 import os
@@ -23,7 +23,8 @@ def verify(*args, code=0):
 
 
 def what_holds():
-    """These properties hold under the assumptions of the lecture, and with faults while leaders are watched."""
+    """These properties hold under the assumptions of the lecture notes, and also with faults if a failure detector watches the
+    leader."""
     for args in (["bully", 3], ["bully", 4], ["ring", 5], ["active-ring", 4], ["chang-roberts", 6],
                  ["chang-roberts", 4, "--crashes", 1], ["bully", 3, "--crashes", 1, "--recoveries", 1],
                  ["ring", 3, "--crashes", 1, "--form", "multicast"], ["active-ring", 3, "--crashes", 1],
@@ -60,7 +61,7 @@ def what_does_not():
         text = path.read_text()
         check("an endless election is marked", "\nmark\n" in text and "violated termination" in text, text)
         check("the marked counterexample replays", run("sim", path).returncode == 0)
-        # elections that were not begun by a process of --begin are checked, too
+        # also checks elections that a process outside of --begin has begun
         found = verify("--processes", "0,6,9", "--down", "0,6", "--leader", 0, "--joins", 1, "--cuts", 1,
                        "--property", "highest-wins", "--save", path, code=1)
         check("a joiner's election", found["properties"][0]["depth"] == 5 and run("sim", path).returncode == 0, found)
@@ -85,7 +86,7 @@ def numbers():
                            (["--algorithm", "chang-roberts", "--processes", "7,6,5,4,3,2,1"], 0),
                            (["--processes", 4, "--timeouts", "any", "--property", "one-leader,agreement"], 1),
                            (["--processes", 4, "--cuts", 1, "--losses", 1, "--property", "one-leader"], 1),
-                           (["--processes", 3, "--crashes", 1, "--recoveries", 1], 0),  # some worlds are on cycles
+                           (["--processes", 3, "--crashes", 1, "--recoveries", 1], 0),  # some worlds are part of a cycle
                            (["--processes", 3, "--cuts", 1], 0),
                            (["--processes", 2, "--down", 1, "--begin", 0, "--timeouts", "any", "--property", "termination"], 1),
                            (["--mandate", "majority", "--processes", 3, "--clocks", "bounded", "--witnesses", 0], 0),

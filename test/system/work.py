@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
 
-Each of three members has an elect run, which is restarted as a service manager would do. Its workload ignores TERM, has
-grandchildren in sessions of their own, and records when each process was last alive. Under every fault, work under a later token
-begins after the last sign of life under an earlier one. $SECONDS and $SEED are for `anything`."""
+Each of three members has an elect run, which the suite restarts as a service manager would. The workload ignores TERM, has
+grandchildren in separate sessions, and records when each process was last alive. Under every fault, work with a later token
+begins after the last sign of life of work with an earlier token. $SECONDS and $SEED are for the case `anything`."""
 
 import contextlib
 import os
@@ -26,8 +26,7 @@ from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
-# Without a real-time priority, which only root gets, a busy machine needs more time to kill processes that must not outlive a
-# lease.
+# Only root gets a real-time priority. Without that priority, a busy machine needs a longer lease to kill all processes in time.
 ROOT = os.geteuid() == 0
 MARGIN = [] if ROOT else ["--kill-margin", "1s"]
 PAUSE = 0.8 if ROOT else 4  # seconds: longer than a lease
@@ -51,14 +50,14 @@ class Works(LocalCluster):
     def __exit__(self, *how):
         for pid in self.lost:
             end(pid)
-        for run in self.runs.values():  # a surviving keeper ends the rest
+        for run in self.runs.values():  # a surviving keeper ends the other processes
             for pid in children(run.pid):
                 end(pid, signal.SIGCONT)
             run.kill()
             run.wait()
         super().__exit__(*how)
         left = [pid for pid in descendants() if self.folder.name in cmdline(pid).decode(errors="replace")]
-        for pid in left:  # processes that a run or a member without its keeper has left: clean up in any case
+        for pid in left:  # processes that a run or a member without its keeper has left
             end(pid)
 
     def work(self, name):
@@ -93,7 +92,7 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Waits until a process works that began after `since`, with a token above `above`; returns its member and token."""
+        """Waits until a process works that began after `since` and has a token above `above`. Returns its member and token."""
         def found():
             self.look_after()
             now = clock()
@@ -118,7 +117,7 @@ class Works(LocalCluster):
             end(pid)
 
     def kill_guardian(self, name):
-        """Kills the guardian and, some time later, the member, because a member without its guardian does not restart by itself."""
+        """Kills the guardian and later the member, because a member without its guardian does not restart by itself."""
         member = member_of(self.daemons[name].pid)
         self.daemons[name].kill()
         self.daemons[name].wait()
@@ -164,7 +163,7 @@ class Works(LocalCluster):
         end(self.runs[name].pid, signal.SIGCONT)
 
     def stop_keeper(self, name):
-        """Stops the keeper, so that the runner must end the work, and kills the member."""
+        """Stops the keeper, so that the runner must end the work, then kills the member."""
         for pid in children(self.runs[name].pid):
             end(pid, signal.SIGSTOP)
         self.kill_member(name)
@@ -179,7 +178,8 @@ class Works(LocalCluster):
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
            "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
-MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}  # after these the leader changes
+# These faults change the leader.
+MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}
 
 
 def happens(what):
@@ -201,7 +201,7 @@ for what in HAPPENS:
 
 @case
 def runner_in_another_time_namespace(_):
-    """The clock of the runner is years ahead."""
+    """The case moves the clock of the runner years ahead."""
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
@@ -229,7 +229,7 @@ def runner_in_another_time_namespace(_):
 
 
 def is_told(elect, *words):
-    """Runs elect run -n, and again if a busy daemon did not answer it within five seconds."""
+    """Runs elect run -n, and repeats it if a busy daemon does not answer within five seconds."""
     def found():
         done = elect(*words)
         return done if "the daemon does not answer" not in done.stderr else None
@@ -256,7 +256,8 @@ def bad_input(_):
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    with LocalCluster(times="profile = fast\n") as p:  # such a lease may be lost at any moment, but the times are checked first
+    # The leader may lose such a short lease at any moment, but the times are checked first.
+    with LocalCluster(times="profile = fast\n") as p:
         p.start()
         wait("the member answers", lambda: p.group("a"))
         done = elect("a", "-k", "1s", "--", "true")
@@ -268,24 +269,25 @@ def bad_input(_):
 
 @case
 def containment(_):
-    """The daemon reports how the work is contained; only in a process tree may work survive its deadline."""
+    """The daemon reports how the work is contained. Only work in a plain process tree may survive its deadline."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
-        with Works(words=words, times=STEADY_TIMES) as p:  # a lease that lasts while the case queries the member
+        with Works(words=words, times=STEADY_TIMES) as p:  # this lease lasts while the case queries the member
             name, _ = p.begin()
             work = wait("the command is known", lambda: (w := p.known(name)["work"])["pid"] and w if not words else p.known(name)["work"])
             holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
                   and work["waiting"] == 0 and work["backoff_seconds"] is None, work)
             holds("the command of the work", words or HOSTILE.encode() in cmdline(work["pid"]), work)
-            text = " ".join(p.elect(name, "status").stdout.split())  # as one line
+            text = " ".join(p.elect(name, "status").stdout.split())  # joins the lines of the status
             holds("the text names the containment", f"(elect run: pid {p.runs[name].pid}), in a {container}" in text, text)
 
 
 @case
 def failed_command(_):
-    """A command that fails hands leadership over, and its status is that of the run; a command that succeeds keeps leadership."""
+    """When a command fails, the run hands leadership over and exits with the status of the command. When a command succeeds, the
+    run keeps leadership."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         run = [ELECT, "run", "-c", str(p.conf), "--id", leader, "--"]
@@ -306,7 +308,7 @@ def backed_off(log):
 
 @case
 def fails_everywhere(_):
-    """A command that fails on every member is not restarted in a tight loop: each member waits twice as long after each
+    """A command that fails on every member is not restarted in a tight loop, because each member waits twice as long after each
     failure."""
     with LocalCluster() as p:
         p.start()
@@ -328,7 +330,7 @@ def fails_everywhere(_):
                 if entry["text"].endswith("starts its work"):
                     holds("no start in the first half of a back-off:", entry["at_us"] >= earliest, name, entry, earliest)
                 for delay in backed_off(entry["text"]):
-                    earliest = entry["at_us"] + delay * 500_000  # the delay may be logged some time after it began
+                    earliest = entry["at_us"] + delay * 500_000  # the delay may begin some time before the log reports it
 
 
 @case
@@ -353,7 +355,7 @@ def unhealthy_before_it_starts(_):
 
 @case
 def restarting(_):
-    """Between two starts of a failing command no work runs, and status reports that."""
+    """elect status reports that no work runs between two starts of a failing command."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--on-exit", "restart", "--", "false"],
@@ -369,7 +371,7 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """When a run that worked has ended, an unhealthy run must not keep the office."""
+    """An unhealthy run must not keep the office after the run that worked has ended."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         end = p.folder / "end"
@@ -403,7 +405,8 @@ def running(p, name):
 
 @case
 def only_with_a_runner(_):
-    """Members without an elect run vote, but only a member with one is elected. Without any run there is no leader."""
+    """Members without an elect run vote, but only a member with an elect run is elected. Without any elect run there is no
+    leader."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
@@ -413,8 +416,8 @@ def only_with_a_runner(_):
                 "no member can be elected, because none has a run", "none; this member stands aside")))
         wait("elect doctor reports it", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
              in p.elect("c", "doctor").stdout)
-        for name in ("a", "b"):  # not the highest member, which would be elected anyway
-            with running(p, name):  # when the runner is killed, its keeper ends the work, and the member hands over
+        for name in ("a", "b"):  # chooses a member other than the highest, which would always be elected
+            with running(p, name):  # a killed runner makes its keeper end the work, and the member then hands over
                 holds("the member with a run leads", p.leader()[0] == name, p.log(name))
                 wait("the work runs", lambda: p.known(name)["work"]["running"])
                 holds("one member stands ready", not p.known(name)["none_ready"] and p.known(name)["aside_because"] is None, p.known(name))
@@ -436,8 +439,8 @@ def only_with_a_runner(_):
 
 @case
 def only_with_a_runner_beside_a_witness(_):
-    """A witness never leads, so it has nothing to stand aside from. A leader whose last run was terminated properly keeps its
-    office; elect doctor reports that if another member has a run, and elect resign hands over to that member."""
+    """A witness never leads, so a witness never stands aside. A leader whose last run was terminated properly keeps its office.
+    If another member has a run, elect doctor reports such a leader, and elect resign hands over to that member."""
     with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
@@ -463,7 +466,7 @@ def only_with_a_runner_beside_a_witness(_):
 
 @case
 def anything(_):
-    """Random faults on random members, for a while."""
+    """Injects random faults into random members for a limited time."""
     seed = int(os.environ.get("SEED", "1"))
     dice, done = random.Random(seed), []
     with Works(words=["--respawn"] if seed % 2 else []) as p:
