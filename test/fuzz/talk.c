@@ -161,7 +161,8 @@ static void look(void)
         if (c->stage == RUN_HOLDS) {
             holders[c->group]++;
             assert(work.group[c->group].holder == c);
-            assert(c->channel < 0 || !work_is_guarded(&work)); /* the guardian has the channel */
+            /* the channel is now the guardian's */
+            assert(c->channel < 0 || !work_is_guarded(&work));
             assert(!c->loose || !work_is_guarded(&work) || work.group[c->group].is_void);
         }
         for (unsigned g = 0; g < config.groups; g++)

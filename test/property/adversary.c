@@ -9,16 +9,18 @@
  * any: clocks tick at any rate. No token is used twice, and no voter grants a smaller term (P1,
  * P2).
  *
- * bounded: no clock is ever more than a tick ahead of another. With such clocks it also holds that
- * no two processes lead at the same time, and that every later token is larger (P3).
+ * bounded: no clock is ever more than a tick ahead of another. With such clocks, no two processes
+ * lead at the same time, and every later token is larger (P3).
  *
- * thefts: bounded or groups, and testaments of living members are stolen and sent. A member whose
- * testament was sent may lead in that term until it learns of its successor, so that both lead at
- * the same time. No other two members lead at the same time, and all later offices obey the rules.
+ * thefts: like bounded or groups, but testaments of living members are stolen and sent. A member
+ * whose testament was sent may lead in that term until it hears from its successor, so that both
+ * lead at the same time. No other two members lead at the same time, and all later offices obey the
+ * rules.
  *
  * groups: all clocks are the same. Each move belongs to a random set of processes, and all messages
  * between them arrive immediately: a process becomes a candidate and gets all answers, or a leader
- * renews, changes the voters, or resigns. So parts of a cluster get far ahead of each other.
+ * renews, changes the voters, or resigns. In this way, one part of a cluster gets far ahead of
+ * another.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"

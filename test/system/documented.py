@@ -119,7 +119,7 @@ def free_tens():
 
 
 class Going:
-    """A command that does not end by itself, and its output so far."""
+    """A command that does not end by itself, and its current output."""
 
     def __init__(self, line, process):
         self.line, self.process, self.lines, self.news = line, process, [], threading.Condition()

@@ -320,7 +320,7 @@ class Clocks(Beside):
         self.launch(f"clock-{name}", BUILT / "berkeley", self.socket(name), offset, drift, self.port[name], *others)
 
     def forget(self):
-        """Ignores all output so far."""
+        """Ignores all earlier output."""
         for name in self.names:
             self.heard[name] = len(self.said(f"clock-{name}"))
 

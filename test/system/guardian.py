@@ -645,7 +645,7 @@ def reports_its_end_and_disconnects(_):
 
 @case
 def children_ignored(_):
-    """The daemon inherits an ignored SIGCHLD, as some supervisors cause."""
+    """The daemon works even if it inherits an ignored SIGCHLD from a supervisor."""
     with Watched() as p:
         for name in p.names:
             with open(p.folder / f"{name}.log", "a") as log:
@@ -871,7 +871,8 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader, or its guardian, at that system call. Then kills both, and later reports the end of the work."""
+    """Kills the leader, or its guardian, at that system call. Then kills both processes, and later reports the end of the
+    work."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",

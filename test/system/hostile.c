@@ -1,21 +1,22 @@
 /* A workload that resists its end: hostile FILE MODE [NUMBER]
  *
- * As long as they live, all its processes write the time (CLOCK_BOOTTIME, microseconds) into the
- * file, so that a test can see when the last process was alive.
+ * All processes of the workload keep writing the time (CLOCK_BOOTTIME, microseconds) into the file,
+ * so that a test can see when the last process was alive. All modes except plain ignore the signals
+ * that end a process.
  *
- *   plain    ends when it is told to
- *   ignore   ignores the signals
- *   tree     ... and so do NUMBER others, forked twice, in sessions of their own
- *   chain    ... and NUMBER chains, in which each process forks the next one and ends; for a minute
- *   bomb     ... and forks up to NUMBER processes, as fast as it can
- *   memory   ... and holds NUMBER MiB
- *   output   ... and fills its output
- *   threads  ... and forks a tree, from a thread that is not the first one
- *   stopped  ... and stops itself
- *   record   ... and forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which
- *            also has the time of its start
+ *   plain    ends when it gets a signal
+ *   ignore   does nothing else
+ *   tree     forks NUMBER processes, each twice, in separate sessions
+ *   chain    starts NUMBER chains, in which each process forks the next one and ends, for a minute
+ *   bomb     forks up to NUMBER processes as fast as possible
+ *   memory   holds NUMBER MiB
+ *   output   fills its output
+ *   threads  forks a tree from a thread that is not the first one
+ *   stopped  stops itself
+ *   record   forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which also has
+ *            the time of its start
  *
- *   stalls   does no work: records when a processor of this machine stalled, and for how long */
+ *   stalls   does no work, but records when a processor of this machine stalled and for how long */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -211,7 +211,7 @@ def flood_of_hand_overs(_):
 @case
 def many_groups_of_one_user(_):
     """After a failover the runs of one user start in all groups at the same time. When these runs end at the same time, each
-    hands over once, and the pace limit of the user refuses none of them."""
+    hands over once, and the pace limit of the user refuses no hand-over."""
     groups = tuple(f"g{i}" for i in range(24))  # more runs than a burst allows
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()

@@ -246,7 +246,7 @@ def times():
 
 
 def liked(*lines):
-    """Returns the words that the parser expects, which it lists when it reads a word that resembles none of them."""
+    """Returns the words that the parser expects. The parser lists these words when it reads an unknown word."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
         file.write("\n".join((*lines, "")))
         file.flush()

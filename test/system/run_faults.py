@@ -87,9 +87,9 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """The processes only leave their session, fork and exit, without a control group. They have the priority of an ordinary user,
-    and then that of root if possible. The case prints how long the processes worked after the kill, but sets no limit for this
-    time."""
+    """The processes only leave their session, fork and exit, without a control group. The processes have the priority of an
+    ordinary user, and then that of root if possible. The case prints how long the processes worked after the kill, but sets no
+    limit for this time."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:

@@ -191,7 +191,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     struct talk told = packet(TALK_TOLD, LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
-    assert_true(readable_within(0)); /* because the client no longer waits for an answer */
+    assert_true(readable_within(0)); /* the client no longer waits for an answer, so it must ask */
     send_packet(told);
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);

@@ -60,7 +60,8 @@ static void an_order_is_carried_out_once_and_only_in_its_term(void **state)
     assert_true(elect_leads(&v->a.node, v->now));
     is_ordered(v, 0, own);
     assert_rule(&v->a, RESIGNS);
-    is_ordered(v, ELECT_NOBODY, own); /* the second order changes nothing: 0 stays the successor */
+    /* the second order changes nothing: process 0 stays the successor */
+    is_ordered(v, ELECT_NOBODY, own);
     assert_rule(&v->a, RESIGNS_ALREADY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
@@ -94,7 +95,7 @@ static void a_leader_that_resigns_renews_until_its_work_stops(void **state)
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* process 1 is the highest that answered */
     assert_false(elect_in_office(&v->a.node, v->now));
     grants_again(v, 0, 0, false);
-    grants_again(v, 1, 0, false); /* a late grant for its last round */
+    grants_again(v, 1, 0, false); /* a late grant for the leader's last round */
     assert_false(elect_in_office(&v->a.node, v->now));
     assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
@@ -337,11 +338,11 @@ static void a_leader_gives_its_place_to_the_fittest_claimant(void **state)
     assert_true(elect_leads(&no.a.node, no.now)); /* preemption is not configured */
     v->a.config.preempt = true;
     grants_again(v, 1, 0, false);
-    grants_again(v, 0, 0, true); /* 0 is fitter than 2, but not the fittest */
+    grants_again(v, 0, 0, true); /* process 0 is fitter than 2, but not the fittest */
     assert_true(elect_leads(&v->a.node, v->now));
     struct voter same = *v;
     grants_again(&same, 0, 5, false);
-    grants_again(&same, 1, 2, true); /* 1 is the fittest claimant, but not fitter than 2 */
+    grants_again(&same, 1, 2, true); /* process 1 is the fittest claimant, but not fitter than 2 */
     assert_true(elect_leads(&same.a.node, same.now));
     same = *v;
     happens(&same, ELECT_PAUSE);
@@ -668,7 +669,7 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed yet */
-    old.a.node.mandate.leader.rounds--;     /* a round that did not carry the change */
+    old.a.node.mandate.leader.rounds--;     /* the grants are for a round without the change */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
     assert_int_equal(old.a.node.saved.membership.before, all);

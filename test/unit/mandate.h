@@ -35,7 +35,7 @@ static inline struct voter *begin(unsigned n, uint8_t me)
     static struct voter v;
     memset(&v, 0, sizeof v);
     actor_init(&v.a, ELECT_BULLY, n, me, ELECT_NOBODY);
-    v.a.config.stable = false; /* the tests of presence.c set it */
+    v.a.config.stable = false; /* the tests of presence.c set `stable` */
     assert_int_equal(elect_config_mandate(&v.a.config, LEASE, RENEWAL, DRIFT, GRAIN), ELECT_FINE);
     v.now = 1000;
     elect_init(&v.a.config, &v.a.node, me, ELECT_NOBODY, NULL, v.now, &v.a.out);

@@ -1,6 +1,6 @@
-/* Three members in one process, on real sockets, files and clocks. Times are printed, but decide
- * only when to give up (LIMIT in the environment, in seconds). A case whose leader must stay in
- * office has a lease that is long enough for a busy machine; a case that waits for the end of a
+/* Three members in one process, on real sockets, files and clocks. The test prints times, but fails
+ * only after the time limit (LIMIT in the environment, in seconds). A case whose leader must stay
+ * in office has a lease that is long enough for a busy machine; a case that waits for the end of a
  * lease has a shorter lease and accepts any leader. */
 #include "../support.h"
 
@@ -58,8 +58,8 @@ static struct {
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
 
-/* Returns the number of members that claim to lead. It is more than one only after a testament was
- * stolen: the author of that testament leads until it hears from its successor. */
+/* Returns the number of members that claim to lead. The number is more than one only after a
+ * testament was stolen: the author of that testament leads until it hears from its successor. */
 static unsigned leaders(unsigned group)
 {
     unsigned count = 0, deposed = 0;
@@ -650,7 +650,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
     printf("no member uses the old key after %.1f ms\n", (double)wait_for(removed) / 1000);
     wait_for(all_accept);
     wait_for(all_agree);
-    assert_true(was_left_alone(token)); /* the same office as before */
+    assert_true(was_left_alone(token)); /* the leader has kept its office */
 }
 
 /* The other members learn the address of a dynamic member from its packets. */
@@ -788,9 +788,9 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
  * leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* Usually the heir is the successor. But if this process stalled, no member has heard another one
- * lately, so there is no heir. The members then hold an election, which the author of the testament
- * may win. */
+/* Usually the heir is the successor. But no heir exists if this process stalled, because no member
+ * has heard another one lately. The members then hold an election, which the author of the
+ * testament may win. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
     int sockets[2];

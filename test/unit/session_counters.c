@@ -82,7 +82,7 @@ static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
 }
 
-/* Runs up to some rounds. Returns true when each end hears the other, knows the other's keys, and
+/* Runs up to eight rounds. Returns true when each end hears the other, knows the other's keys, and
  * counts a new HELLO. */
 static bool recovers(struct pair *p)
 {

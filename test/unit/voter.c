@@ -77,7 +77,7 @@ static void an_impossible_term_is_malformed(void **state)
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     m.certificate = 0;
-    m.reason = ELECT_REFUSAL_COUNT; /* there is no such reason */
+    m.reason = ELECT_REFUSAL_COUNT; /* this reason does not exist */
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     assert_int_equal(v->a.node.mandate.seen, 0);
@@ -134,14 +134,14 @@ static void a_release_ends_its_own_grant_and_no_other(void **state)
     struct voter *v = begin(3, 0);
     (void)state;
     asks(v, 2, term(2, 2));
-    releases(v, 1, term(3, 1)); /* the term of another process */
+    releases(v, 1, term(3, 1)); /* this is the term of another process */
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
-    releases(v, 2, term(1, 2)); /* an earlier term of the holder */
+    releases(v, 2, term(1, 2)); /* this is an earlier term of the holder */
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
     releases(v, 2, term(2, 2));
-    asks(v, 2, term(2, 2)); /* a late renewal of the released term */
+    asks(v, 2, term(2, 2)); /* this is a late renewal of the released term */
     assert_refused(v, CLOSED);
     asks(v, 1, term(4, 1));
     assert_granted(v);

@@ -23,8 +23,8 @@ PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Signals those of the processes that are descendants. An unrelated process may now have the number of a former descendant,
-    and gets no signal."""
+    """Signals each of the processes that is still a descendant. An unrelated process may now have the process id of a former
+    descendant, and gets no signal."""
     ends = {}
     for pid in pids:
         try:

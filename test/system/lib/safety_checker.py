@@ -4,14 +4,15 @@
 
 The folder has these files, with one JSON object per line:
 
-    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: queried at `before`, the daemon of MEMBER answered
-                         that it leads, and the answer came at `after`; so it claims [after, until]
-                         {"member", "contradiction"}: it answered that it leads, but that its lease was over
+    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: at `before` a client queried the daemon of MEMBER, and
+                         at `after` the daemon answered that it leads, so the daemon claims the time [after, until]
+                         {"member", "contradiction"}: the daemon answered that it leads, but that its lease was over
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
-    nemesis.jsonl        {"at", "what", "member"}: the faults that matter here: started, log-lost, and hand-over. A hand-over
-                         concerns the office with that "token"; without a token, every office that the process has until
-                         its next start. During a hand-over an answer counts only for its instant, as is-leader documents
-    MEMBER.log           what the daemon logged, with -o json
+    nemesis.jsonl        {"at", "what", "member"}: the faults that the checker needs: started, log-lost, and hand-over. A
+                         hand-over concerns the office with that "token" or, without a token, every office of the process
+                         until its next start. During a hand-over an answer counts only for its instant, as is-leader
+                         documents
+    MEMBER.log           the log of the daemon, with -o json
 
 Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker trusts no daemon's clock."""
 
