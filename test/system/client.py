@@ -39,7 +39,7 @@ def words(header):
 
 class Fake:
     """Answers clients as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each
-    such line the fake daemon sends NEWS to all clients. It prints a line when a client sends RESIGN."""
+    such line the fake daemon sends NEWS to all clients. The fake daemon prints a line when a client sends RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)

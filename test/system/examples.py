@@ -275,8 +275,8 @@ def mutex(_):
 
 @case
 def mutex_commands(_):
-    """The exit status of lock is that of its command. Processes that the command leaves behind end with it. Without coordinators,
-    lock waits."""
+    """The exit status of lock is that of its command. Processes that the command leaves behind end with the command. Without
+    coordinators, lock waits."""
     with Mutex() as p:
         p.begin()
         p.over.touch()

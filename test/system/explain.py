@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases ask one of several real daemons, which asks the others, why the leader changed last. They also export the faults of the
-members as a scenario, which the simulator must replay."""
+The cases ask one of several real daemons, which asks the others, why the leader changed last. The cases also export the faults of
+the members as a scenario, which the simulator must replay."""
 
 import contextlib
 import json
@@ -434,8 +434,8 @@ def cut_off(c, away):
 
 @parted
 def two_followers_are_cut_off(c, leader):
-    """The leader does not change, but the scenario contains the absence of the followers. These usually return before the lease
-    ends, when they grant a renewal again."""
+    """The leader does not change, but the scenario contains the absence of the followers. The followers usually return before the
+    lease ends, when they grant a renewal again."""
     away = c.others(leader)[:2]
     since = cut_off(c, away)
     c.heal()

@@ -119,7 +119,7 @@ def silent_member(_):
 
 @case
 def history_and_watch(_):
-    """history and watch show the level and the cause of each entry. Their JSON has the keys of the log."""
+    """history and watch show the level and the cause of each entry. The JSON of both commands has the keys of the log."""
     with Logging(times=STEADY_TIMES) as p:
         p.start("a")
         watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,
@@ -295,8 +295,8 @@ def fields(journal):
 
 @case
 def systemd_journal(_):
-    """Entries arrive at the journal's socket with their priority and fields. Without the socket, they arrive on the stream, with
-    a priority as their prefix."""
+    """Entries arrive at the journal's socket with their priority and fields. Without the socket, entries arrive on the stream,
+    with a priority as their prefix."""
     own_run_folder()
     with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind("/run/systemd/journal/socket")

@@ -548,8 +548,8 @@ def yields_when_nothing_is_left(_):
 
 @case
 def restarts(_):
-    """The command restarts three times in the same term, each time after all processes of the previous start have died. Then
-    leadership is handed over."""
+    """The command restarts three times in the same term, each time after all processes of the previous start have died. After the
+    last failure the run hands leadership over."""
     with Fake() as f:
         starts = f.folder / "starts"
         r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")

@@ -28,7 +28,8 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """Runs the tool and returns the process. Its `hurt` is True if strace injected a fault or a signal killed the tool."""
+    """Runs the tool and returns the process. `hurt` of the process is True if strace injected a fault or a signal killed the
+    tool."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():

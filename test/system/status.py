@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The answers of a member to users and programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
+"""Tests the answers of a member to users and programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
 
 import contextlib
 import json

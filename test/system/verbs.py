@@ -196,7 +196,7 @@ def pause_and_resume(_):
         end = time.monotonic() + 20  # waits for two leases, during which no member may be elected
         while time.monotonic() < end:
             for n in p.names:
-                g = p.known(n) if n != leader else {}  # a member follows the former leader as long as the other member follows it
+                g = p.known(n) if n != leader else {}  # each of the two members follows the former leader as long as the other member does
                 holds("a member was elected under pause", g.get("leader") in (None, leader) and (g.get("term") or 0) <= term, g)
             time.sleep(0.05)
         wait("the member waits", lambda: p.known(other).get("state") == "waits")

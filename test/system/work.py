@@ -92,7 +92,8 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Waits until a process works that began after `since` and has a token above `above`. Returns its member and token."""
+        """Waits until a process works that began after `since` and has a token above `above`. Returns the member and the token of
+        this process."""
         def found():
             self.look_after()
             now = clock()

@@ -26,9 +26,9 @@ static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void
     }
 }
 
-/* Four of six voters are up, and each must see the three others. These send a PRESENT every R, by
- * clocks that run at 0.51 of real time. By the clock of this process, which runs at 1.49, a PRESENT
- * comes every 2.92 R. */
+/* Four of six voters are up, and each must see the three others. The three others send a PRESENT
+ * every R, by clocks that run at 0.51 of real time. By the clock of this process, which runs at
+ * 1.49, a PRESENT comes every 2.92 R. */
 static void four_of_six_voters_always_see_a_majority(void **state)
 {
     struct voter *v = begin(6, 4);

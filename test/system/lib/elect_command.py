@@ -64,7 +64,7 @@ def refused_init(cluster, name):
     """Runs `elect init` for a member that other members remember. The command must refuse, and this function returns its process.
     The command waits 2.5 renewals, and at least a second, for answers of the other members. If a busy machine delays all answers
     for longer, the command creates a state file, which would make the daemon stop. This function accepts the file only if it has
-    measured such a delay. It then removes the file and repeats the command."""
+    measured such a delay. Then the function removes the file and repeats the command."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:

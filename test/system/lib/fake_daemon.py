@@ -1,7 +1,7 @@
 """A fake daemon for elect run. The fake daemon uses the runner's protocol (src/client/talk.h), and can be late, silent, wrong or
 dead.
 
-It records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
+The fake daemon records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
 
 import os
 import pathlib

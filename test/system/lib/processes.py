@@ -40,7 +40,7 @@ def adopt_orphans():
 
 
 def descendants():
-    """Returns all descendants of this process. These include processes that are not dumpable, because any user may read the
+    """Returns all descendants of this process. The result includes processes that are not dumpable, because any user may read the
     parent of a process."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
