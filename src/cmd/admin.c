@@ -60,7 +60,7 @@ int cmd_resign(int argc, char **argv)
             "Make the leader hand over to the next member, and wait until another member leads. "
             "Any member accepts the order and forwards it to the leader, which steps down once "
             "its work has stopped. The order is refused if no other member could take over, or "
-            "if the leader has changed in the meantime." EXITS,
+            "if the leader has changed since the order was given." EXITS,
         .own = own,
         .owns = 1,
         .take = take_force,
@@ -114,10 +114,10 @@ int cmd_pause(int argc, char **argv)
     static const struct verb_spec spec = {
         .name = "pause",
         .usage = "pause [-g GROUP] [OPTIONS]",
-        .text = "Hold no elections in the whole cluster until elect resume: the leader stays in "
-                "office, and is not replaced if it fails. Applies to one group with --group, or "
-                "else to all. The local member increases its pause counter; the other members "
-                "learn of it with the next renewal." EXITS};
+        .text = "Pause elections in the whole cluster until elect resume is run: the leader stays "
+                "in office, but is not replaced if it fails. The order applies to all groups or, "
+                "with --group, to one group. The local member increases its pause counter, and "
+                "the other members receive the new counter with the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -130,9 +130,9 @@ int cmd_resume(int argc, char **argv)
         .name = "resume",
         .usage = "resume [-g GROUP] [OPTIONS]",
         .text =
-            "Hold elections again after elect pause. Applies to one group with --group, or else "
-            "to all. The local member increases its pause counter; the other members learn "
-            "of it with the next renewal." EXITS};
+            "Resume elections after elect pause. The order applies to all groups or, with --group, "
+            "to one group. The local member increases its pause counter, and the other members "
+            "receive the new counter with the next renewal." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status
@@ -153,8 +153,8 @@ int cmd_reload(int argc, char **argv)
         .without = 1 << ASK_GROUP,
         .usage = "reload [OPTIONS]",
         .text = "Make the daemon read its configuration again, as on SIGHUP. The leader stays in "
-                "office. If a setting has changed that cannot change while a member runs, the "
-                "reload is refused and nothing changes." EXITS};
+                "office. If the new configuration changes a setting that cannot change while a "
+                "member runs, the reload is refused, and nothing changes." EXITS};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     return status < 0 ? ~status

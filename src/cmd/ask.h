@@ -24,11 +24,11 @@ struct asked_for {
 /* The common options of these verbs. A verb's own options follow them. */
 #define ASK_OPTIONS                                                                                \
     {"config", 'c', "FILE", "configuration file; default: " ASK_CONFIG},                           \
-        {"id", 0, "MEMBER", "name or number of the member, if several are on this machine"},       \
-        {"group", 'g', "GROUP", "name of the group, if there are several"},                        \
-        {"socket", 'S', "SOCKET", "status socket of the daemon; also $ELECT_SOCKET"},              \
+        {"id", 0, "MEMBER", "name or number of a member, if this machine has several members"},    \
+        {"group", 'g', "GROUP", "name of a group, if the cluster has several groups"},             \
+        {"socket", 'S', "SOCKET", "status socket of the daemon; default: $ELECT_SOCKET"},          \
         {"timeout", 0, "SECONDS",                                                                  \
-         "seconds to wait for an answer, 1 to 3600; also $ELECT_TIMEOUT"},                         \
+         "seconds to wait for an answer, 1 to 3600; default: $ELECT_TIMEOUT"},                     \
         {"output", 'o', "text|json", "output format; default: text"},                              \
         {"quiet", 'q', NULL, "print only errors"},                                                 \
     {                                                                                              \

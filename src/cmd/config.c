@@ -102,11 +102,10 @@ int cmd_config(int argc, char **argv)
         .name = "config",
         .without = 1 << ASK_ID | 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "config check [FILE] | example",
-        .text =
-            "check: check the configuration, and print how long a change of leader takes with it "
-            "and under which assumptions there are never two leaders. example: print a "
-            "configuration to start from, with every key.\nExit: 0 success; 64 bad usage; 78 "
-            "configuration refused.",
+        .text = "check: check the configuration, and print how long a change of leader takes and "
+                "under which assumptions there are never two leaders. example: print an example "
+                "configuration that explains every key.\nExit: 0 success; 64 bad usage; 78 "
+                "configuration refused.",
         .min = 1,
         .max = 2,
         .missing = "expected check or example"};

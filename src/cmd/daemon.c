@@ -109,11 +109,12 @@ int cmd_daemon(int argc, char **argv)
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_TIMEOUT,
         .usage = "daemon [-c FILE] [--id MEMBER] [--log-level LEVEL] [OPTIONS]",
         .text =
-            "Run one member in the foreground. A service manager, such as systemd, restarts it. "
-            "Each change and its cause is logged on standard error (-o json: as one line of "
-            "JSON; -q: not at all). SIGTERM: hand over and stop. SIGHUP: same as elect reload."
-            "\nExit: 0 stopped by a signal; 64 bad usage; 74 the state cannot be written any "
-            "more; 75 the daemon cannot start now, because its address or its state is in use; "
+            "Run one member in the foreground, normally under a service manager, such as "
+            "systemd, that restarts the daemon. Log each change with its cause on standard error "
+            "(with -o json, as a line of JSON; with -q, not at all). On SIGTERM, hand over and "
+            "stop. On SIGHUP, read the configuration again, like elect reload."
+            "\nExit: 0 stopped by a signal; 64 bad usage; 74 the state can no longer be "
+            "written; 75 the daemon cannot start now, because its address or its state is in use; "
             "78 configuration, key or state refused: a restart would not help; 128 + n the "
             "member was killed by signal n.",
         .own = own,

@@ -159,8 +159,8 @@ int cmd_demo(int argc, char **argv)
         {"algorithm", 0, "NAME", "bully, ring, active-ring or chang-roberts; default: bully"},
         {"members", 0, "N", "number of processes, 3 to 9; default: 5"},
         {"mandate", 0, "none|majority",
-         "whether a majority must confirm a leader; none: a textbook election, in which two may "
-         "lead at once; default: majority"},
+         "whether a majority must confirm a leader; none: a textbook election, in which two "
+         "processes may lead at once; default: majority"},
         {"script", 0, NULL, "play a crash, a recovery and a partition, and print what happens"},
         {"limit", 0, "TIME", "end the script after this time, such as 500ms or 60s; default: 27s"},
     };
@@ -173,9 +173,10 @@ int cmd_demo(int argc, char **argv)
         .usage = "demo [--algorithm NAME] [--members N] [--script] [OPTIONS]",
         .text =
             "Run real daemons with temporary state on this machine, watch them elect a leader, and "
-            "kill, stop and cut them off from the keyboard. Without a terminal, or with --script, "
-            "the demo plays a script, within 30 s or --limit, and prints what it measured. It "
-            "removes all its files and processes at the end.\nExit: 0 success; 1 an event did not "
+            "use the keyboard to kill them, stop them and cut them off. Without a terminal, or "
+            "with --script, the demo plays a script, within 30 s or --limit, and prints the "
+            "measured times. At the end the demo removes all its files and processes.\n"
+            "Exit: 0 success; 1 an event did not "
             "happen in time; 64 bad usage; 74 a folder, a socket or a process could not be "
             "created; 128 + n killed by signal n.",
         .own = own,

@@ -242,9 +242,10 @@ int cmd_explain(int argc, char **argv)
         .name = "explain",
         .usage = "explain [-g GROUP] [OPTIONS]",
         .text = "Explain the last change of leader from the flight recorders of all members that "
-                "answer: the steps of the members and their rules, why the old leader stopped, "
-                "and how long there was no leader. Times are relative to the moment when the new "
-                "leader took office, or to now if there is none.\nExit: 0 success; 1 no change is "
+                "answer: the steps of the members and their rules, why the old leader stopped "
+                "leading, and how long there was no leader. Times are relative to the moment when "
+                "the new leader took office, or to now if no leader is known.\n"
+                "Exit: 0 success; 1 no change is "
                 "recorded, or no such group; 3 no daemon answers; 64 bad usage; 78 configuration "
                 "refused."};
     static struct history_change c;

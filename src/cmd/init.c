@@ -400,7 +400,7 @@ int cmd_init(int argc, char **argv)
 {
     static struct config c;
     static const struct option_spec own[] = {
-        {"new-cluster", 0, NULL, "first create the cluster: its configuration and its key"}};
+        {"new-cluster", 0, NULL, "first create a new cluster, with a configuration and a key"}};
     struct init_options options = {0};
     struct verb_spec spec = {
         .name = "init",
@@ -408,11 +408,11 @@ int cmd_init(int argc, char **argv)
         .usage = "init [-c FILE] [--id MEMBER]\n"
                  "       elect init --new-cluster NAME=HOST:PORT ... [-c FILE] [-g GROUP]",
         .text =
-            "Create the state of each member that has an address of this machine, or of the one "
-            "that --id names, before it runs for the first time. Refused if another member "
-            "remembers it, because it has lost its state then: see elect readmit.\nExit: 0 "
-            "success; 1 refused, with the reason; 64 bad usage; 74 a file cannot be written; 78 "
-            "configuration, key or state refused.",
+            "Before a member runs for the first time, create its state. Without --id, do so for "
+            "each member that has an address of this machine. The command is refused if another "
+            "member remembers this member, which has then lost its state: see elect readmit.\n"
+            "Exit: 0 success; 1 refused, with the reason; 64 bad usage; 74 a file cannot be "
+            "written; 78 configuration, key or state refused.",
         .max = 64,
         .own = own,
         .owns = 1,
@@ -466,10 +466,11 @@ int cmd_readmit(int argc, char **argv)
         .without = 1 << ASK_GROUP | 1 << ASK_SOCKET | 1 << ASK_OUTPUT | 1 << ASK_TIMEOUT,
         .usage = "readmit [-c FILE] --id MEMBER",
         .text =
-            "Create a new state for a member that lost its state: ask the other members what it "
-            "had promised, and wait until all these promises have expired (max-lease). Waits "
-            "as long as too few other members answer. Then start the member with elect "
-            "daemon.\nExit: 0 success; 64 bad usage; 78 refused, with the reason."};
+            "Give a new state to a member that lost its state: ask the other members what this "
+            "member had promised, wait until all these promises have expired (max-lease), and "
+            "create the state. The command waits while too few other members answer. Then start "
+            "the member with elect daemon.\nExit: 0 success; 64 bad usage; 78 refused, with the "
+            "reason."};
     struct asked_for a;
     struct keys keys;
     struct text why;

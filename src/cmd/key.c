@@ -186,10 +186,10 @@ int cmd_key(int argc, char **argv)
         .usage = "key new FILE | install FILE | use N | remove N [--force] | list",
         .text =
             "Replace the key of the cluster without downtime. new: write a new key to FILE; copy "
-            "it to every member. install: accept that key, too; run this on every member. use: "
-            "use key N; run this on every member. remove: accept key N no longer; run this on "
-            "every member. list: print the keys that are accepted. If a key was stolen, remove "
-            "it with --force.\nExit: 0 success; 1 refused, with the reason; 3 no daemon "
+            "this file to every member. install: also accept the key in FILE; run this on every "
+            "member. use: use key N; run this on every member. remove: stop accepting key N; run "
+            "this on every member. list: print the accepted keys. If a key was stolen, remove "
+            "that key with --force.\nExit: 0 success; 1 refused, with the reason; 3 no daemon "
             "answers; 64 bad usage; 78 key file or configuration refused.",
         .min = 1,
         .max = 2,

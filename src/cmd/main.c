@@ -20,14 +20,14 @@ static const struct verb verbs[] = {
     {"explain", cmd_explain, "explain the last change of leader"},
     {"resign", cmd_resign, "make the leader hand over"},
     {"transfer", cmd_transfer, "make the leader hand over to a given member"},
-    {"pause", cmd_pause, "hold no elections until elect resume"},
-    {"resume", cmd_resume, "hold elections again"},
+    {"pause", cmd_pause, "pause elections until elect resume is run"},
+    {"resume", cmd_resume, "resume elections after elect pause"},
     {"reload", cmd_reload, "make the daemon read its configuration again"},
     {"key", cmd_key, "replace the key of the cluster without downtime"},
     {"config", cmd_config, "check a configuration, or print an example"},
-    {"readmit", cmd_readmit, "give a member that lost its state a new one"},
+    {"readmit", cmd_readmit, "give a new state to a member that lost its state"},
     {"demo", cmd_demo, "watch and disturb real daemons on this machine"},
-    {"sim", cmd_sim, "simulate one election step by step, or thousands"},
+    {"sim", cmd_sim, "simulate one election step by step, or thousands of elections"},
     {"verify", cmd_verify, "explore every possible history of a small cluster"},
 };
 #define VERB_COUNT (sizeof verbs / sizeof verbs[0])
@@ -44,9 +44,9 @@ static void print_help(void)
          "\n"
          "  --version    print the version\n"
          "\n"
-         "Exit: 0 success; 1 no, or refused, or an expectation is not met; 2 no leader;\n"
-         "3 no daemon answers; 64 bad usage; 74 reading or writing failed; 75 try again\n"
-         "later; 78 configuration, key or state refused.");
+         "Exit: 0 success; 1 the answer is no, or the request was refused; 2 no leader is\n"
+         "known; 3 no daemon answers; 64 bad usage; 74 reading or writing failed; 75 try\n"
+         "again later; 78 configuration, key or state refused.");
 }
 
 static const struct verb *find(const char *name)

@@ -38,26 +38,28 @@ enum own {
 static const struct option_spec own[OWN_COUNT] = {
     [OWN_ON_EXIT] =
         {"on-exit", 0, "yield-on-failure|yield|hold|restart",
-         "whether to hand leadership over when CMD ends: if it failed, always, never, or if it "
-         "fails even after restarts; default: yield-on-failure"},
+         "when CMD ends, hand leadership over if CMD failed, always, never, or if CMD still "
+         "fails after restarts; default: yield-on-failure"},
     [OWN_ON_LOSE] = {"on-lose", 0, "stop|signal|freeze",
                      "what to do with CMD when leadership is lost; default: stop"},
-    [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "the signal that CMD gets first; default: TERM"},
+    [OWN_SIGNAL] = {"signal", 's', "SIGNAL", "signal that CMD receives before KILL; default: TERM"},
     [OWN_GRACE] = {"grace", 'k', "TIME",
-                   "time from that signal to KILL, such as 200ms or 5s; default: as much as fits "
-                   "into the lease"},
+                   "time between that signal and KILL, such as 200ms or 5s; default: half of the "
+                   "longest time that fits into the lease"},
     [OWN_KILL_MARGIN] =
         {"kill-margin", 0, "TIME",
-         "how long before the end of the lease KILL is sent; default: 50ms, or a sixth of "
-         "the lease if that is less"},
+         "time between KILL and the end of the lease; default: 50ms, or a sixth of the lease if "
+         "that is less"},
     [OWN_NOW] = {"no-wait", 'n', NULL, "exit with 1 unless the local member leads now"},
-    [OWN_MAX_WAIT] = {"max-wait", 'w', "TIME", "exit with 124 if it does not lead after this time"},
+    [OWN_MAX_WAIT] = {"max-wait", 'w', "TIME",
+                      "exit with 124 if the local member does not lead within this time"},
     [OWN_LOST_EXIT] = {"lost-exit", 'E', "STATUS",
                        "exit status if leadership is lost; default: 75"},
     [OWN_ONCE] = {"once", 0, NULL, "end when leadership is lost (default)"},
     [OWN_RESPAWN] = {"respawn", 0, NULL,
-                     "when leadership is lost, wait for it and start CMD again"},
-    [OWN_SHELL] = {"shell", 0, NULL, "run the single word after -- with sh"},
+                     "when leadership is lost, wait until the local member leads again, and start "
+                     "CMD again"},
+    [OWN_SHELL] = {"shell", 0, NULL, "run the single argument after -- as a command line of sh"},
     [OWN_HEALTH] = {"health", 0, "LINE",
                     "check the health of CMD with this sh command: start CMD only after a check "
                     "has passed; if checks fail, stop CMD and hand leadership over"},
@@ -69,8 +71,9 @@ static const struct option_spec own[OWN_COUNT] = {
                       "stop CMD and hand leadership over unless CMD sends WATCHDOG=1 within each "
                       "period of this length (see sd_notify(3)); default: off"},
     [OWN_ISOLATE] = {"isolate", 0, NULL,
-                     "run CMD in a process namespace of its own, with its own /proc"},
-    [OWN_CGROUP] = {"cgroup", 0, NULL, "run CMD in a control group of its own, or not at all"},
+                     "run CMD in a new process namespace, with a separate /proc"},
+    [OWN_CGROUP] = {"cgroup", 0, NULL,
+                    "run CMD in a new control group, or exit with 125 if that is not possible"},
 };
 
 struct words {
@@ -245,17 +248,13 @@ static bool read_options(const struct words *w, struct run_options *o)
 
 static const char help[] =
     "Run CMD only while the local member leads: wait until it leads, start CMD, and stop CMD and "
-    "all "
-    "its descendants before another member can lead. Signals are passed on to CMD.\n"
+    "all its descendants before another member can lead. Signals are forwarded to CMD.\n"
     "The environment of CMD contains ELECT_GROUP, ELECT_NODE, ELECT_LEADER, ELECT_TERM, "
-    "ELECT_TOKEN, "
-    "ELECT_LEASE_MS, ELECT_SOCKET and ELECT_LOSS_FD, a descriptor that becomes readable when CMD "
-    "must "
-    "stop.\n"
+    "ELECT_TOKEN, ELECT_LEASE_MS, ELECT_SOCKET and ELECT_LOSS_FD, a descriptor that becomes "
+    "readable when CMD must stop.\n"
     "Exit: the status of CMD, or 128 + n if signal n killed it; 1 the local member does not lead "
-    "(-n); "
-    "75 leadership was lost; 124 --max-wait is over; 125 elect run failed; 126 CMD cannot be "
-    "executed; 127 CMD not found.";
+    "(-n); 75 leadership was lost; 124 the local member did not lead within --max-wait; 125 elect "
+    "run failed; 126 CMD cannot be executed; 127 CMD not found.";
 
 /* Returns the index of the first "--", or argc if there is none. */
 static int split(int argc, char **argv)

@@ -50,7 +50,7 @@ static const struct option_spec options[OPTION_COUNT] = {
          "probability that a process crashes in the first 4T and recovers (default: 0)"},
     [OPTION_RUNS] = {"runs", 0, "N", "hold N elections, run r with seed + r, and print statistics"},
     [OPTION_STORM] = {"storm", 0, NULL,
-                      "mandate: simulate random faults, then calm, again and again"},
+                      "mandate: alternate between random faults and calm periods"},
     [OPTION_TROUBLES] =
         {"troubles", 0, NULL,
          "mandate: measure how often the leader changes under lasting troubles, with and "
@@ -61,14 +61,16 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_REPLAY] = {"replay", 0, "SEED", "storm: print the trace of the storms of this seed"},
     [OPTION_BEYOND] =
         {"beyond", 0, "none|clocks|disks",
-         "storm: add faults beyond the assumptions of a mandate; only the promises that "
-         "survive them are checked (default: none)"},
+         "storm: add faults that violate the assumptions of a mandate, and check only the "
+         "promises that still hold (default: none)"},
     [OPTION_SAVE] = {"save", 0, "FILE",
-                     "storm: write a violation, shortened, to FILE (default: storm-SEED.elect)"},
+                     "storm: write a violation to FILE, without the steps that it does not need "
+                     "(default: storm-SEED.elect)"},
     [OPTION_TRACE] = {"trace", 0, "text|json|none",
                       "format of the trace; json: lines on standard error (default: text)"},
     [OPTION_TRACE_FILE] = {"trace-file", 0, "FILE", "write the trace to FILE"},
-    [OPTION_REWRITE] = {"rewrite", 0, NULL, "replace the trace that the scenario expects"},
+    [OPTION_REWRITE] = {"rewrite", 0, NULL,
+                        "replace the expected trace of the scenario by the actual one"},
     [OPTION_OUTPUT] = {"output", 'o', "text|json", "format of the result (default: text)"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, "print nothing; the exit status reports the result"},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, "print acknowledgements and heartbeats, too"},
@@ -81,17 +83,18 @@ static int print_help(void)
          "       elect sim --processes LIST [OPTIONS]\n"
          "\n"
          "Simulate a scenario file, or an election that the options describe, and print it\n"
-         "step by step. With --runs, simulate thousands and print statistics. Up to 64\n"
-         "processes; if nothing fails, 8192 with bully and 16 million with chang-roberts.\n");
+         "step by step. With --runs, simulate many elections and print statistics. There\n"
+         "can be up to 64 processes or, without faults, 8192 with bully and 16 million\n"
+         "with chang-roberts.\n");
     args_help_options(options, OPTION_COUNT);
     puts("\nTimes are in ticks. T = 2 x the largest delay + processing.\n"
          "\nAlgorithms:");
     for (int a = 0; a < ELECT_ALGORITHM_COUNT; a++)
         printf("  %-14s %s\n", elect_algorithm_name((enum elect_algorithm)a),
                elect_algorithm_text((enum elect_algorithm)a));
-    puts("\nExit: 0 all agreed, or the scenario has its expected trace; 1 the trace differs,\n"
-         "or a property is violated; 2 no agreement; 64 bad usage; 74 reading or writing\n"
-         "failed.\n"
+    puts("\nExit: 0 all processes agree, or the scenario has its expected trace; 1 the trace\n"
+         "differs, or a property is violated; 2 no agreement; 64 bad usage; 74 reading or\n"
+         "writing failed.\n"
          "\nExamples:\n"
          "  elect sim --algorithm bully --processes 0..7 --down 7 --begin 4\n"
          "  elect sim --algorithm ring --processes 0..7 --down 7 --begin 2,5\n"

@@ -66,7 +66,7 @@ int cmd_leader(int argc, char **argv)
         .name = "leader",
         .usage = "leader [-g GROUP] [OPTIONS]",
         .text =
-            "Print the name of the leader, as the local member knows it.\nExit: 0 success; 2 no "
+            "Print the name of the leader that the local member follows.\nExit: 0 success; 2 no "
             "leader is known; 3 no daemon answers; 64 bad usage; 78 configuration refused."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
@@ -114,8 +114,8 @@ int cmd_status(int argc, char **argv)
         .name = "status",
         .usage = "status [-g GROUP] [OPTIONS]",
         .text =
-            "Show on one screen the leader and how long it has led, the quorum, the work on this "
-            "machine, all members, and the worst finding.\nExit: 0 success; 1 no such group; 3 "
+            "Show the leader and how long it has led, the quorum, the work on this machine, all "
+            "members, and the worst finding, on one screen.\nExit: 0 success; 1 no such group; 3 "
             "no daemon answers; 64 bad usage; 78 configuration refused."};
     return show_status(&spec, argc, argv, status_print, NULL);
 }
@@ -127,9 +127,9 @@ int cmd_members(int argc, char **argv)
         .without = 1 << ASK_GROUP,
         .usage = "members [OPTIONS]",
         .text =
-            "Show the members as seen from the local member: role, vote, when each was heard, its "
-            "links, and its problems.\nExit: 0 success; 3 no daemon answers; 64 bad usage; 78 "
-            "configuration refused."};
+            "Show the members as the local member sees them: for each member its role, its vote, "
+            "when it was last heard, its links, and its problems.\nExit: 0 success; 3 no daemon "
+            "answers; 64 bad usage; 78 configuration refused."};
     return show_status(&spec, argc, argv, status_print_members, "members");
 }
 
@@ -209,7 +209,8 @@ int cmd_history(int argc, char **argv)
     static const struct option_spec own[] = {
         {"messages", 0, NULL,
          "print the flight recorder of the local member: each step and message"},
-        {"last", 0, "SECONDS", "with --messages: how many seconds back, 0 to 86400; default: 60"},
+        {"last", 0, "SECONDS",
+         "with --messages: print the last SECONDS seconds, 0 to 86400; default: 60"},
         {"export", 0, "FILE",
          "write the history of all members to FILE, as a scenario for elect sim"}};
     struct history_options h = {0};
@@ -272,9 +273,9 @@ int cmd_watch(int argc, char **argv)
         .name = "watch",
         .usage = "watch [-g GROUP] [OPTIONS]",
         .text =
-            "Print the current state of each group, then one line for each change, until "
-            "interrupted.\nExit: 0 success; 1 no such group; 3 no daemon answers, or the daemon "
-            "has ended; 64 bad usage; 78 configuration refused."};
+            "Print the current state of each group, and then one line for each change until the "
+            "command is interrupted.\nExit: 0 success; 1 no such group; 3 no daemon answers, or "
+            "the daemon has ended; 64 bad usage; 78 configuration refused."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)

@@ -56,29 +56,30 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_DOWN] = {"down", 0, "LIST", "processes that are down at the start (default: none)"},
     [OPTION_LEADER] =
         {"leader", 0, "ID|none",
-         "process that all follow at first (default: the highest if it is down, else none)"},
+         "process that all processes follow at first (default: the highest if it is down, else "
+         "none)"},
     [OPTION_FORM] = {"form", 0, "circulate|multicast",
                      "ring: how the leader is announced (default: circulate)"},
     [OPTION_ANNOUNCE] = {"announce", 0, "lower|all",
-                         "bully: processes that the winner tells (default: lower)"},
+                         "bully: processes to which the winner is announced (default: lower)"},
     [OPTION_TELL_LOWER] = {"tell-lower", 0, NULL,
-                           "bully: the initiator tells lower processes, which then start no "
-                           "election of their own"},
+                           "bully: a process that starts an election notifies the lower processes, "
+                           "which then start none"},
     [OPTION_REORDER] = {"reorder", 0, NULL,
                         "messages from one process to another may overtake each other"},
     [OPTION_BEGIN] =
         {"begin", 0, "any|all|LIST",
-         "processes that begin an election: any live process once, at any moment (default), "
-         "or these at the start"},
+         "processes that begin an election: any live process once, at any moment (default); all "
+         "processes, or the processes of the list, at the start"},
     [OPTION_CRASHES] = {"crashes", 0, "N", "up to N crashes, at any moment (default: 0)"},
     [OPTION_RECOVERIES] = {"recoveries", 0, "N", "up to N recoveries after crashes (default: 0)"},
-    [OPTION_LOSSES] = {"losses", 0, "N", "up to N messages are lost (default: 0)"},
-    [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages arrive twice (default: 0)"},
+    [OPTION_LOSSES] = {"losses", 0, "N", "up to N lost messages (default: 0)"},
+    [OPTION_DUPLICATES] = {"duplicates", 0, "N", "up to N messages that arrive twice (default: 0)"},
     [OPTION_CUTS] = {"cuts", 0, "N",
-                     "up to N times the cluster is cut in two, and may heal (default: 0)"},
+                     "up to N cuts of the cluster in two, which may heal (default: 0)"},
     [OPTION_JOINS] = {"joins", 0, "N",
                       "up to N processes that are down at the start join (default: 0)"},
-    [OPTION_CRASHING] = {"crashing", 0, "LIST", "only these processes crash (default: all)"},
+    [OPTION_CRASHING] = {"crashing", 0, "LIST", "processes that can crash (default: all)"},
     [OPTION_TIMEOUTS] =
         {"timeouts", 0, "late|any",
          "timers expire only when no message is in flight (default), or at any moment"},
@@ -87,11 +88,10 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_WITNESSES] = {"witnesses", 0, "LIST", "mandate: processes that vote but never lead"},
     [OPTION_CLOCKS] =
         {"clocks", 0, "any|bounded|beyond",
-         "mandate: clocks show any time (default), or their rates differ by at most a "
-         "factor of 2 or 4"},
+         "mandate: clocks show any time (default), or their rates differ by a factor of 2 "
+         "(bounded) or 4 (beyond)"},
     [OPTION_TERMS] = {"terms", 0, "N",
-                      "mandate: counters of terms go up to N (default: 2 with --clocks any, else "
-                      "1)"},
+                      "mandate: largest counter of a term (default: 2 with --clocks any, else 1)"},
     [OPTION_ROUNDS] = {"rounds", 0, "N",
                        "mandate: number of rounds of a term that arrive, 1 to 3 (default: 1)"},
     [OPTION_OBSERVERS] = {"observers", 0, "LIST",
@@ -107,8 +107,8 @@ static const struct option_spec options[OPTION_COUNT] = {
     [OPTION_LIST] = {"list-properties", 0, NULL, "print the properties"},
     [OPTION_REDUCE] =
         {"reduce", 0, NULL,
-         "rings without faults: explore only one order of steps where the order does not "
-         "matter"},
+         "rings without faults: if the order of some steps does not matter, explore only one "
+         "order"},
     [OPTION_SAVE] = {"save", 0, "FILE", "write the shortest counterexample to FILE, as a scenario"},
     [OPTION_MAX_STATES] = {"max-states", 0, "N", "give up after N states (default: 2147483647)"},
     [OPTION_MAX_MEMORY] = {"max-memory", 0, "SIZE",
@@ -134,9 +134,9 @@ static int print_help(void)
          "Explore every possible history of a small cluster, with the same code that real\n"
          "members run, and find the shortest one that violates a property.\n");
     args_help_options(options, OPTION_COUNT);
-    puts("\nExit: 0 the properties hold in every history; 1 violated; 2 a bound was reached,\n"
-         "or the exploration was interrupted, before a violation was found; 64 bad usage;\n"
-         "74 violated, but --save failed.\n"
+    puts("\nExit: 0 the properties hold in every history; 1 a property is violated; 2 the\n"
+         "exploration reached a bound, or was interrupted, before it found a violation;\n"
+         "64 bad usage; 74 a property is violated, but --save failed.\n"
          "\nExamples:\n"
          "  elect verify --algorithm bully --processes 3\n"
          "  elect verify --algorithm chang-roberts --processes 4 --crashes 1\n"

@@ -19,21 +19,26 @@
 #define SETUP_SETTINGS(X)                                                                          \
     X(ALGORITHM, "algorithm", "NAME",                                                              \
       "bully, ring, active-ring or chang-roberts (default: bully)")                                \
-    X(PROCESSES, "processes", "LIST", "8 (means 0..7), 0..7 or 3,32,5, in the order of the ring")  \
+    X(PROCESSES, "processes", "LIST",                                                              \
+      "processes in the order of the ring, such as 0..7 or 3,32,5; 8 means 0..7")                  \
     X(DOWN, "down", "LIST", "processes that crashed before the start")                             \
     X(LEADER, "leader", "ID|none",                                                                 \
-      "process that all follow at first (default: the highest if it is down, else none)")          \
+      "process that all processes follow at first (default: the highest if it is down, else "      \
+      "none)")                                                                                     \
     X(FORM, "form", "circulate|multicast",                                                         \
       "ring: how the leader is announced (default: circulate)")                                    \
     X(ANNOUNCE, "announce", "lower|all",                                                           \
-      "bully: processes that the winner tells (default: lower)")                                   \
+      "bully: processes to which the winner is announced (default: lower)")                        \
     X(TELL_LOWER, "tell-lower", NULL,                                                              \
-      "bully: the initiator tells lower processes, which then start no election of their own")     \
+      "bully: a process that starts an election notifies the lower processes, which then start "   \
+      "none")                                                                                      \
     X(DELAY, "delay", "N|MIN..MAX", "ticks that a message takes (default: 1)")                     \
     X(PROCESSING, "processing", "N", "T_p, the bound on processing, in ticks (default: 0)")        \
     X(DETECTOR, "detector", "on|off",                                                              \
-      "heartbeats and suspicion (default: on with loss, crash-rate, or runs with faults)")         \
-    X(ACKS, "acks", "on|off", "rings: hops are acknowledged (default: on; off: nothing may fail)") \
+      "whether processes watch the heartbeats of their leader (default: on with loss, "            \
+      "crash-rate, or runs with faults)")                                                          \
+    X(ACKS, "acks", "on|off",                                                                      \
+      "rings: whether hops are acknowledged; off allows no faults (default: on)")                  \
     X(MANDATE, "mandate", "none|majority",                                                         \
       "whether a majority must confirm a leader, for a lease (default: none)")                     \
     X(LEASE, "lease", "N", "ticks that a grant lasts (default: 30 T)")                             \
@@ -42,18 +47,19 @@
     X(DRIFT, "drift", "P", "largest error of a clock's rate (default: 0.01)")                      \
     X(WITNESSES, "witnesses", "LIST", "processes that vote but never lead")                        \
     X(OBSERVERS, "observers", "LIST", "processes that neither vote nor lead")                      \
-    X(PRIORITY, "priority", "ID:P,...", "priorities, which count more than numbers (default: 0)")  \
+    X(PRIORITY, "priority", "ID:P,...",                                                            \
+      "priorities of processes, which count more than their numbers (default: 0)")                 \
     X(PREEMPT, "preempt", "no|yes|N",                                                              \
       "whether a process that outranks its leader replaces it: never (default), immediately, or "  \
       "after N ticks")                                                                             \
     X(DECAY, "decay", "N", "ticks after which the penalty of a process is halved")                 \
     X(STOPPING, "stopping", "N", "ticks that the work of an office takes to stop (default: 0)")    \
     X(STABILITY, "stability", "on|off",                                                            \
-      "off: show what it costs not to look around first (default: on)")                            \
+      "off: let processes hold elections without looking for a leader first (default: on)")        \
     X(SEED, "seed", "N", "seed of the random numbers (default: 1)")                                \
     X(LOSS, "loss", "P", "a message is lost with probability P")                                   \
     X(DUPLICATE, "duplicate", "P", "a message arrives twice with probability P")                   \
-    X(CALM, "calm", "TIME", "from TIME on nothing is lost or duplicated")                          \
+    X(CALM, "calm", "TIME", "from TIME on no message is lost or duplicated")                       \
     X(REORDER, "reorder", NULL, "messages from one process to another may overtake each other")    \
     X(SHUFFLE, "shuffle", NULL, "the order of the ring is random")
 
