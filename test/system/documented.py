@@ -594,7 +594,7 @@ DIRECTIONS = {  # words of a document, with the direction that they select
         "A `lease` that is longer than `max-lease`": remove_it,
         "Let it vote": let_it_vote,
         "The daemon does not start (exit 78)": lose_a_state,
-        "Start the daemon. That takes": start_it_again,
+        "Start the daemon. The readmission takes": start_it_again,
     },
 }
 
