@@ -414,7 +414,7 @@ struct elect_message {
     };
     uint8_t type;    /* enum elect_event */
     uint8_t what;    /* ACK, REFUSE: the type of the message that it answers */
-    uint8_t origin;  /* rings: the owner of the number or list; mandate: the sender */
+    uint8_t origin;  /* rings: whose number or list this is; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
     uint8_t heir; /* REQUEST, FOLLOWING, RELEASE, HAND: the next leader; ELECT_NOBODY: not named */

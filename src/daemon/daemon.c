@@ -87,7 +87,7 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* elect_member_start() still runs; open_member() announces later */
+    if (d->member == NULL) /* the member is still starting; open_member() announces its leader */
         return;
     work_news(&d->work, news);
     work_turn(&d->work, news->group);

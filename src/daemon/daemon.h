@@ -40,7 +40,8 @@ struct resolver {
     bool busy, failed; /* failed: a lookup in this pass over all names failed */
     unsigned place;    /* index of the member, times ELECT_UV_LINKS, plus the link */
     char name[CONFIG_NAME];
-    bool unknown[SESSION_PEERS * ELECT_UV_LINKS]; /* by place: the last lookup failed */
+    bool unknown[SESSION_PEERS *
+                 ELECT_UV_LINKS]; /* for each `place`: whether the last lookup failed */
 };
 
 struct daemon {

@@ -39,7 +39,7 @@ enum guard_word {
     GUARD_DEPOSIT, /* a testament, which replaces the previous one of that group */
     GUARD_VOID,    /* removes the testament of that group; acknowledged */
     GUARD_FORGET,  /* removes all testaments, because the member ends in good order */
-    GUARD_HOLD,    /* carries the channel of a run in that group; acknowledged */
+    GUARD_HOLD,    /* passes on the channel of a run; the guardian answers with DONE */
     GUARD_DROP,    /* the work of the run with that serial has ended, or never began */
     GUARD_HOOK,    /* runs a hook; answered with the outcome of the hook */
     GUARD_CANCEL,  /* ends the hook with that serial */

@@ -28,7 +28,7 @@
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
 
-/* name, word, level of an entry that does not set its own level */
+/* for each event: its name, its word in the log, and the level of entries that set no level */
 #define JOURNAL_EVENTS(X)                                                                          \
     X(STARTED, "started", NOTICE)                                                                  \
     X(NOT_STARTED, "not-started", ERROR)                                                           \

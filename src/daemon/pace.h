@@ -47,8 +47,8 @@ elect_time pace_fail(struct pace_failures *f, elect_time lasted, elect_time now)
 elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_time now);
 /* Charges this user for `turns` turns. */
 void pace_take(struct pace *p, uid_t user, unsigned turns, elect_time now);
-/* Counts a resignation that this user causes. Returns how many turns the resignation costs; the
- * caller charges them. */
+/* Counts a resignation that this user causes. Returns how many turns in the queue the user loses
+ * for it; the caller charges them. */
 unsigned pace_resign(struct pace *p, uid_t user, elect_time now);
 
 #endif

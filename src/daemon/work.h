@@ -54,7 +54,7 @@ struct group_work {
     elect_time ready; /* the member does not stand ready again before this time */
     bool is_void;     /* the group has no testament, because one of its connections has `voids` */
     struct group_hooks hooks;
-    struct pace pace;              /* the pace of the users whose runs work here */
+    struct pace pace;              /* limits how often each user may cause a change of leader */
     struct pace_failures failures; /* the failures of the runs of this group */
 };
 

@@ -426,7 +426,7 @@ static int64_t end_of(const struct office *o, int64_t now)
     return o->lease > o->from && o->lease < end ? o->lease : end;
 }
 
-/* Returns the latest end of all offices that began before `time`, or INT64_MIN if there are
+/* Returns when the last office ended that had begun before `time`, or INT64_MIN if there are
  * none. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {

@@ -298,7 +298,8 @@ static bool parse_line(struct reader *r, char *line)
     return choice_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
-/* Copies a line without its comment and outer blanks. Returns false if the line is too long. */
+/* Copies a line without its comment and surrounding blanks. Returns false if the line is too long.
+ */
 static bool clean_line(const char *from, size_t length, char *to, size_t room)
 {
     const char *comment = memchr(from, '#', length);

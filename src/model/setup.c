@@ -482,12 +482,12 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     bool slow = amount != NULL && *amount == '-' && fault->kind == FAULT_RATE;
     uint64_t limit = fault->kind == FAULT_RATE ? 999999 : SETUP_MAX_TIME;
     if (amount == NULL || !parse_number(amount + slow, limit, &number))
-        return text_refuse(complaint,
-                           fault->kind == FAULT_RATE ? "expected a process and millionths, below a "
-                                                       "million: 2 -10000"
-                           : fault->kind == FAULT_ORDER
-                               ? "expected a process and the counter of a term: order 2 1"
-                               : "expected a process and ticks: 2 30");
+        return text_refuse(complaint, fault->kind == FAULT_RATE
+                                          ? "expected a process and millionths, below a "
+                                            "million: 2 -10000"
+                                      : fault->kind == FAULT_ORDER
+                                          ? "expected a process and a term number: order 2 1"
+                                          : "expected a process and ticks: 2 30");
     fault->amount = slow ? -(int64_t)number : (int64_t)number;
     return fault_rank(c, text, &fault->rank, complaint);
 }

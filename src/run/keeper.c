@@ -111,7 +111,7 @@ static void tell_why_not(struct keeper *k)
     k->report = -1;
 }
 
-/* Returns true if the user ended the command with a key of the terminal. The signals of such keys
+/* Returns true if the user ended the command by a key such as ^C. The signals of such keys
  * reach only the command. */
 static bool was_ended_by_keys(const struct keeper *k)
 {

@@ -619,8 +619,8 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
-/* Returns true if the runner wakes up periodically to ask the daemon and to read the page. The
- * runner also does so while no daemon runs, and until a thawed B works again. */
+/* Returns true if the runner wakes up periodically to ask the daemon and to read the page. It also
+ * does so while no daemon runs, and after SIGCONT until the keeper works again. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);

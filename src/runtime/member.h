@@ -35,8 +35,8 @@ struct outbox {
     uint8_t *bytes;
 };
 
-/* A note from host to host. Each peer has room for one note, so that notes do not take room from
- * the messages of members. */
+/* A short message from the program around one member to the program around another. Each peer has
+ * room for one note, so that notes do not take room from the messages of members. */
 struct note {
     size_t length; /* 0: none */
     uint8_t bytes[ELECT_UV_NOTE];

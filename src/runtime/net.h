@@ -23,7 +23,7 @@ struct net {
     struct elect_traffic traffic;
     void (*take)(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
-    void (*rested)(void *context); /* called after the packets of a turn of the loop */
+    void (*rested)(void *context); /* called when no more packets are waiting */
     void (*broken)(void *context, int error);
     void *context;
     uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];

@@ -1,5 +1,5 @@
 /*
- * Runs storms over a cluster with a mandate: phases of random faults alternate with phases of calm.
+ * Simulates storms in a cluster with a mandate: phases of random faults alternate with calm phases.
  * The seed determines which kinds of faults occur and how often (swarm testing). The promises are
  * checked after every step. Each calm also checks that a leader takes office within a bound.
  */

@@ -7,7 +7,8 @@
  * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). The
  * algorithm completes a component after all components to which the component leads. A single walk
  * therefore answers two questions for every world. A world can reach agreement if one of its
- * successors can. The histories from a world end if the histories from all its successors end.
+ * successors can. All histories from a world are finite if all histories from its successors are
+ * finite.
  *
  * An endless history is a violation only if the history is fair: see struct due. A component with a
  * cycle is a violation if its moves between worlds of the component meet three conditions. First,

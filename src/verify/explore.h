@@ -24,7 +24,7 @@ struct exploration {
 
 struct finding {
     bool violated;
-    unsigned depth; /* number of moves of the shortest violation */
+    unsigned depth; /* how many moves lead to the violation that needs the fewest */
 };
 
 struct outcome_of_exploration {

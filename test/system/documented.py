@@ -532,7 +532,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Gives a the role of a member again, after it was an observer."""
+    """Makes observer a a voting member again."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")

@@ -204,7 +204,7 @@ class Machines:
         return wait(f"all agree on a leader of {group}", agreed)
 
     def install(self, *groups):
-        """Installs all machines as README describes."""
+        """Installs Elect on all machines in the way that README describes."""
         installs, makes, others, starts = blocks("README.md", "Three machines", "sh")
         make, _, system = installs.partition("\n")
         holds("the first line builds the installation", make == "sudo make install PREFIX=/usr", make)

@@ -70,7 +70,7 @@ def limit_processes():
 
 
 def end_chains(f, how, *words):
-    """Ends a run of fork chains. Returns for how many microseconds the chains worked after the kill."""
+    """Ends a run whose command keeps forking. Returns how many microseconds passed from the kill to the last sign of work."""
     margin = 50_000
     with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
              **how) as r:

@@ -11,7 +11,7 @@ import time
 from .checks import Failure
 
 LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no other result depends on this limit
-# Commands wait for a daemon as long as the suites do. The default timeouts of a few seconds are meant for people.
+# The tests give each command as long to reach a daemon as they wait themselves; the default of a few seconds is meant for people.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 

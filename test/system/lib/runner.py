@@ -195,7 +195,7 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """Checks that the run reported to both the guardian and the daemon, once for each HOLD, that it is empty."""
+    """Checks that the run told both the guardian and the daemon, once for each HOLD, that no process is left."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
