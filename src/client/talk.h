@@ -5,10 +5,11 @@
  * are on one machine.
  *
  *     elect run                                   daemon
- *     HOLD group                             ->
+ *     HOLD group [why: its command]          ->
  *                                            <-   REFUSED why; or NO, if the run used NOW and
  *                                                 would have to wait
  *                                            <-   WAIT + a descriptor, see below
+ *                                            <-   NEWS leader, why: while it waits, of each change
  *                                            <-   GO term: it leads, and the guardian knows the run
  *     ASK stamp                              ->        (every renewal; first before work starts)
  *                                            <-   TOLD stamp, left, term

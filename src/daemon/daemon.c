@@ -535,8 +535,11 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
     e->options.deposit = deposited;
     e->options.note = inquiry_note;
     e->options.context = d;
-    for (unsigned link = 0; link < d->me->peer.links; link++)
-        d->family[link] = e->peer[d->me - d->config.member].link[link].any.sa_family;
+    for (unsigned link = 0; link < d->me->peer.links; link++) {
+        const union elect_address *own = &e->peer[d->me - d->config.member].link[link];
+        d->family[link] = own->any.sa_family;
+        daemon_address(own, d->address[link]);
+    }
     d->member = elect_member_start(&e->options, forbidden, why, sizeof why);
     d->work.member = d->member;
     enroll_wipe(e);
@@ -614,11 +617,24 @@ static void close_all(struct daemon *d)
         json_decref(d->doctor.peer[i].work.groups);
 }
 
+static void log_start(struct daemon *d)
+{
+    char text[JOURNAL_TEXT];
+    int length = snprintf(text, sizeof text,
+                          "member %s (%u) starts: elect %s, pid %d, guardian pid %d, "
+                          "incarnation %u, address",
+                          d->me->name, d->me->peer.id, ELECT_VERSION, (int)getpid(), (int)getppid(),
+                          elect_member_incarnation(d->member));
+    for (unsigned link = 0; link < d->me->peer.links && length < (int)sizeof text; link++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s %s",
+                           link > 0 ? "," : "", d->address[link]);
+    daemon_log(d, JOURNAL_STARTED, -1, text);
+}
+
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
                struct enrolment *e, const struct guard *guard, const struct journal_options *log)
 {
     struct text complaint;
-    char text[JOURNAL_TEXT];
     bool forbidden;
     text_clear(&complaint);
     journal_begin(&d->journal, log, me->name);
@@ -632,9 +648,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
         close_all(d);
         return d->status;
     }
-    snprintf(text, sizeof text, "member %s (%u) starts, incarnation %u", d->me->name,
-             d->me->peer.id, elect_member_incarnation(d->member));
-    daemon_log(d, JOURNAL_STARTED, -1, text);
+    log_start(d);
     daemon_log_warning(d);
     uv_timer_start(&d->tick, ticks, 0, TICK + TICK_SLACK);
     uv_check_start(&d->awake, awake);

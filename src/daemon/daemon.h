@@ -25,6 +25,8 @@
 #include "recorder.h"
 #include "work.h"
 
+#define DAEMON_ADDRESS 64 /* characters of HOST:PORT */
+
 /* The state of a group that clients see. */
 struct watched {
     struct elect_news news;
@@ -64,7 +66,8 @@ struct daemon {
         unsigned tick, count;
     } told[SESSION_PEERS]; /* how many notes from each member this member answered in this second */
     struct resolver resolver;
-    sa_family_t family[ELECT_UV_LINKS]; /* the family of this member's sockets */
+    sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member, and their addresses: */
+    char address[ELECT_UV_LINKS][DAEMON_ADDRESS];
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
     bool is_silent[SESSION_PEERS]; /* the log says that it is down or cut off */
@@ -95,7 +98,6 @@ void daemon_log_warning(struct daemon *d);
 /* ---- queries.c ---- */
 
 /* Writes HOST:PORT, or "not known". */
-#define DAEMON_ADDRESS 64
 void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS]);
 
 /* ---- answers.c ---- */

@@ -35,6 +35,7 @@ struct holder {
     int fd;
     uint8_t group;
     uint32_t serial;
+    pid_t pid; /* of the elect run */
 };
 
 /* The testament and the hooks of a group. */
@@ -92,6 +93,21 @@ static bool has_holder(const struct guardian *g, unsigned group)
     return has;
 }
 
+static void tell_doubt(struct guardian *g, const struct holder *h)
+{
+    char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
+    snprintf(cause, sizeof cause,
+             "elect run (pid %d) ended without reporting that its work has stopped", (int)h->pid);
+    if (g->dead)
+        snprintf(text, sizeof text, "tells the other members one lease later that %s is dead",
+                 g->me->name);
+    else
+        snprintf(text, sizeof text,
+                 "would tell the other members one lease later if %s died within that lease",
+                 g->me->name);
+    say(g, LEVEL_WARNING, h->group, text, cause);
+}
+
 /* Handles an event on the channel of a holder: the holder reports that its work has ended, or the
  * channel ends without that report. In the latter case the work may continue, so the testament must
  * wait. */
@@ -104,8 +120,7 @@ static void hear_holder(struct guardian *g, unsigned i)
         return;
     if (got != 1 || word != TALK_IS_EMPTY) { /* the work continues for at most one lease */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
-        say(g, LEVEL_WARNING, h->group, "testament delayed by one lease",
-            "a run ended without reporting that its work has stopped");
+        tell_doubt(g, h);
     }
     close(h->fd);
     *h = g->holder[--g->holders];
@@ -185,7 +200,7 @@ static void hold(struct guardian *g, const struct guard_note *note, int fd)
 {
     bool fine = fd >= 0 && g->holders < HOLDERS;
     if (fine)
-        g->holder[g->holders++] = (struct holder){fd, note->group, note->serial};
+        g->holder[g->holders++] = (struct holder){fd, note->group, note->serial, note->pid};
     else if (fd >= 0)
         close(fd);
     answer(g, note, fine ? 0 : ENOSPC);
@@ -447,6 +462,48 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
+static void tell_sent(struct guardian *g, unsigned group)
+{
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text,
+             "told the other members that %s is dead, so that they need not wait for its lease",
+             g->me->name);
+    say(g, 0, (int)group, text, "all its work has stopped");
+}
+
+/* Logs in which groups no testament was sent, so that the others wait for the lease. */
+static void tell_unsent(struct guardian *g)
+{
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text,
+             "did not tell the other members that %s is dead: they wait for its lease",
+             g->me->name);
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        const struct estate *e = &g->estate[i];
+        if (e->deposited && e->sent == 0)
+            say(g, LEVEL_WARNING, (int)i, text,
+                e->burnt           ? "on-follower failed, so its work may go on"
+                : has_holder(g, i) ? "an elect run has not reported that its work has stopped"
+                                   : "the lease was over before that was certain");
+    }
+}
+
+/* Kills the hooks that run. Returns when no process of them is left. */
+static void kill_hooks(struct guardian *g)
+{
+    bool runs[STORE_GROUPS];
+    char text[JOURNAL_TEXT];
+    for (unsigned i = 0; i < g->config->groups; i++)
+        runs[i] = g->estate[i].hook_parent > 0;
+    tree_kill(&(struct tree){0}, reaped, g);
+    for (unsigned i = 0; i < g->config->groups; i++) {
+        snprintf(text, sizeof text, "killed the hook %s of %s and all its processes",
+                 hook_name((enum hook)g->estate[i].hook.hook), g->me->name);
+        if (runs[i])
+            say(g, LEVEL_WARNING, (int)i, text, "the member is dead");
+    }
+}
+
 /* Sends the testaments that are due. Returns false if no testament will be due later. */
 static bool execute(struct guardian *g, elect_time *next)
 {
@@ -457,7 +514,7 @@ static bool execute(struct guardian *g, elect_time *next)
         if (at != ELECT_UNSET && at <= now) {
             send_testament(g, &e->testament);
             if (e->sent++ == 0)
-                say(g, 0, (int)i, "testament sent", "all work has stopped");
+                tell_sent(g, i);
             at = next_of(g, i, now);
         }
         *next = *next == ELECT_UNSET || (at != ELECT_UNSET && at < *next) ? at : *next;
@@ -471,7 +528,7 @@ static void settle(struct guardian *g)
     elect_time next;
     while (take_note(g)) { /* a note may void a testament */
     }
-    tree_kill(&(struct tree){0}, reaped, g);
+    kill_hooks(g);
     undo_hooks(g);
     while (execute(g, &next)) {
         elect_time rest = next - elect_uv_now();
@@ -482,6 +539,7 @@ static void settle(struct guardian *g)
         if (rest > 0 && ppoll(fds, holders, &wait, NULL) > 0)
             hear_holders(g, fds, holders);
     }
+    tell_unsent(g);
     for (unsigned i = 0; i < STORE_GROUPS; i++)
         explicit_bzero(&g->estate[i].testament, sizeof g->estate[i].testament);
 }
@@ -566,10 +624,11 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     watch(&g);
     status = g.status;
     if (WIFSIGNALED(status)) {
-        char cause[96];
+        char text[JOURNAL_TEXT], cause[96];
+        snprintf(text, sizeof text, "member %s (pid %d) was killed", me->name, (int)g.member);
         snprintf(cause, sizeof cause, "signal %d: %s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-        say(&g, LEVEL_ERROR, -1, "the member was killed", cause);
+        say(&g, LEVEL_ERROR, -1, text, cause);
     }
     settle(&g);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -51,6 +51,7 @@ struct guard_note {
     uint8_t word, group, hook; /* enum guard_word, enum hook */
     int32_t outcome;           /* DONE: 0, or the outcome of the hook, or an error */
     uint32_t serial;
+    int32_t pid;    /* HOLD: of the elect run */
     uint32_t lease; /* HOOK: how long an office lasts unless it is renewed, in microseconds */
     elect_term term;
     char leader[CONFIG_NAME];

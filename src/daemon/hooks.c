@@ -174,7 +174,7 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     struct group_work *g = &w->group[group];
     switch (hook) {
     case HOOK_PRE_LEADER:
-        log_outcome(w, group, hook, outcome, ": this member declines the office");
+        log_outcome(w, group, hook, outcome, ": this member declines leadership");
         fail(&g->hooks);
         work_resign(w, group, "pre-leader failed");
         break;

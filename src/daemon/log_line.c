@@ -17,11 +17,13 @@ static void add_dump(const json_t *value, struct text *t)
 
 void log_line_json(const json_t *line, struct text *t) { add_dump(line, t); }
 
-static bool is_bare(const char *s)
+/* Returns true if a string is written without quotes. Sentences are always quoted. */
+static bool is_bare(const char *key, const char *s)
 {
     static const char bare[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-";
-    return *s != '\0' && s[strspn(s, bare)] == '\0';
+    return strcmp(key, "text") != 0 && strcmp(key, "cause") != 0 && *s != '\0' &&
+           s[strspn(s, bare)] == '\0';
 }
 
 /* Adds a value in readable form: a term as 2.3, a string without quotes. */
@@ -55,7 +57,7 @@ void log_line_pairs(const json_t *line, bool dated, struct text *t)
         text_add(t, gap);
         text_add(t, key);
         text_add(t, "=");
-        if (json_is_string(value) && !is_bare(json_string_value(value)))
+        if (json_is_string(value) && !is_bare(key, json_string_value(value)))
             add_dump(value, t);
         else
             add_plain(key, value, t);

@@ -25,6 +25,16 @@ const char *run_connection_containment(const struct run_connection *c)
 
 elect_term run_connection_term(const struct run_connection *c) { return c->term; }
 
+void run_connection_work(const struct run_connection *c, const char *unknown, char text[RUN_WORK])
+{
+    if (c->program[0] == '\0')
+        snprintf(text, RUN_WORK, "%s", unknown);
+    else if (c->command == 0)
+        snprintf(text, RUN_WORK, "%.72s", c->program);
+    else
+        snprintf(text, RUN_WORK, "%.72s (pid %u)", c->program, c->command);
+}
+
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause)
 {
@@ -69,6 +79,14 @@ void run_connection_tell(struct run_connection *c, enum talk_word word, const ch
     struct talk t = run_connection_words(c->work, word, c->group);
     snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, why);
     run_connection_send(c, &t);
+}
+
+void run_connection_tell_leader(const struct run_connection *c)
+{
+    const struct work *w = c->work;
+    struct talk t = run_connection_words(w, TALK_NEWS, c->group);
+    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, w->calls->reason(w->context, c->group));
+    (void)!send(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* ---- promises ---- */
@@ -118,9 +136,12 @@ void run_connection_drop(struct run_connection *c)
     if (c->closing)
         return;
     c->closing = true;
-    if ((held || late) && !w->over)
-        run_connection_log(c, LEVEL_WARNING,
-                           "disconnected without reporting that its work has ended", NULL);
+    if ((held || late) && !w->over) {
+        char text[JOURNAL_TEXT], work[RUN_WORK];
+        run_connection_work(c, "its work", work);
+        snprintf(text, sizeof text, "disconnected without reporting that %s has ended", work);
+        run_connection_log(c, LEVEL_WARNING, text, NULL);
+    }
     if (held) /* surviving processes of the work may continue until the lease ends */
         g->last = c->until > g->last ? c->until : g->last;
     if (held && c->yields && !w->over)

@@ -46,6 +46,8 @@ struct run_connection {
     elect_time began;         /* when the run began to work */
     bool restarts;            /* the command has failed, and elect run will start it again */
     uint32_t command;         /* the process id of the command; 0: not known */
+    char program[TALK_WHY];   /* the name of the command; empty: not known */
+    char stopped[TALK_WHY];   /* why the run was told to stop; empty: it was not, or no cause */
     int64_t since;            /* when the run began to work, in microseconds since 1970 */
     unsigned group;
     elect_term term;                   /* the term under which the run works */
@@ -77,6 +79,13 @@ struct talk run_connection_words(const struct work *w, enum talk_word word, unsi
 /* Sends a packet. Drops the connection if the receiver does not read. */
 void run_connection_send(struct run_connection *c, const struct talk *t);
 void run_connection_tell(struct run_connection *c, enum talk_word word, const char *why);
+/* Tells a run that waits who leads now. The packet is lost if the run does not read. */
+void run_connection_tell_leader(const struct run_connection *c);
+
+/* Writes the command of this run for a log line, such as "sleep (pid 4711)"; if its name is not
+ * known, writes `unknown`. */
+#define RUN_WORK 96
+void run_connection_work(const struct run_connection *c, const char *unknown, char text[RUN_WORK]);
 
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);

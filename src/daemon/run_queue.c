@@ -20,8 +20,16 @@
 #define RETRY_DELAY 100000  /* microseconds before a note to the guardian is sent again */
 #define PATIENCE    1000000 /* microseconds for a run to stop, before it is reported as late */
 
-static const char is_held[] = "another elect run works for this group here";
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
+
+/* Returns the reason for which another run has to wait while a run of this group works. */
+static const char *held_by(const struct run_connection *holder)
+{
+    static char text[80];
+    snprintf(text, sizeof text, "elect run (pid %d) already works for this group here",
+             (int)holder->who.pid);
+    return text;
+}
 
 static bool is_waiting(const struct run_connection *c, unsigned group)
 {
@@ -208,8 +216,13 @@ void run_queue_resign(struct work *w, unsigned group)
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
-    if (c->work->group[c->group].holder != NULL)
-        snprintf(t.why, sizeof t.why, "%s", is_held);
+    const struct run_connection *holder = c->work->group[c->group].holder;
+    elect_time rest = run_queue_backs_off(c->work, c->group);
+    if (holder != NULL)
+        snprintf(t.why, sizeof t.why, "%s", held_by(holder));
+    else if (rest > 0)
+        snprintf(t.why, sizeof t.why, "%s backs off for %lld s because the last run failed here",
+                 t.node, (long long)((rest + 999999) / 1000000));
     struct iovec part = {&t, sizeof t};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
@@ -245,7 +258,7 @@ const char *run_queue_why_not_now(const struct run_connection *c)
     const struct work *w = c->work;
     const struct group_work *g = &w->group[c->group];
     elect_time now = elect_uv_now();
-    return g->holder != NULL                ? is_held
+    return g->holder != NULL                ? held_by(g->holder)
            : !work_shown(w, c->group).leads ? ""
            : now < g->last                  ? "earlier work for this group may not have stopped yet"
            : w->leaves                      ? "this member is stopping"
@@ -281,6 +294,17 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
 
 /* ---- its turn ---- */
 
+static void log_start(const struct run_connection *c)
+{
+    const struct work *w = c->work;
+    char text[JOURNAL_TEXT], cause[JOURNAL_TEXT], term[ELECT_TERM_TEXT];
+    snprintf(text, sizeof text, "starts its work%s%s", c->program[0] != '\0' ? ": " : "",
+             c->program);
+    snprintf(cause, sizeof cause, "%s leads in term %s", w->me->name,
+             elect_term_text(c->term, term));
+    run_connection_log(c, 0, text, cause);
+}
+
 static void let_work(struct run_connection *c)
 {
     struct work *w = c->work;
@@ -293,9 +317,10 @@ static void let_work(struct run_connection *c)
     c->since = date_now();
     c->term = work_shown(w, c->group).term;
     c->until = 0;
+    c->stopped[0] = '\0';
     w->group[c->group].holder = c;
     run_queue_take_turns(c, c->group, 1);
-    run_connection_log(c, 0, "starts its work", NULL);
+    log_start(c);
     run_connection_tell(c, TALK_GO, "");
 }
 
@@ -309,6 +334,7 @@ static void register_run(struct run_connection *c)
         c->voids = w->group[c->group].is_void = true;
     bool fine = !c->loose || work_tell_guardian(w, &note, -1);
     note.word = GUARD_HOLD;
+    note.pid = (int32_t)c->who.pid;
     note.serial = ++w->serials;
     if (!fine || !work_tell_guardian(w, &note, c->channel)) {
         work_wake(w, elect_uv_now() + RETRY_DELAY);
@@ -355,7 +381,9 @@ static void stop_holder(struct work *w, unsigned group)
     c->told = elect_uv_now();
     if (c->until == 0) /* the run has not asked for its deadline yet, and will get none */
         c->until = elect_uv_now() + RETRY_DELAY;
-    run_connection_tell(c, in_office ? TALK_STOP : TALK_LOST, w->calls->reason(w->context, group));
+    const char *why = w->calls->reason(w->context, group);
+    snprintf(c->stopped, sizeof c->stopped, "%.*s", TALK_WHY - 1, why);
+    run_connection_tell(c, in_office ? TALK_STOP : TALK_LOST, why);
 }
 
 void run_queue_turn(struct work *w, unsigned group)
@@ -398,11 +426,12 @@ void run_queue_report_late(struct run_connection *c, bool at_once)
     if (c->stage != RUN_LATE || c->reported || has_unread(c) ||
         (!at_once && elect_uv_now() < c->told + PATIENCE))
         return;
+    char text[JOURNAL_TEXT], work[RUN_WORK];
+    run_connection_work(c, "its work", work);
+    snprintf(text, sizeof text,
+             "has not reported that %s has ended, and the member stops waiting for it", work);
     c->reported = true;
-    run_connection_log(c, LEVEL_WARNING,
-                       "has not reported that its work has ended, and the member stops waiting for "
-                       "it",
-                       "its lease is over");
+    run_connection_log(c, LEVEL_WARNING, text, "its lease is over");
 }
 
 void run_queue_give_up_late(struct work *w, unsigned group)

@@ -23,6 +23,14 @@ static int group_of(struct run_connection *c, const struct talk *asked)
     return group;
 }
 
+/* The text comes from a local user: only printable characters reach the log. */
+static void copy_reason(const struct talk *asked, char why[TALK_WHY])
+{
+    snprintf(why, TALK_WHY, "%.*s", TALK_WHY - 1, asked->why);
+    for (char *at = why; *at != '\0'; at++)
+        *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
+}
+
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
@@ -51,7 +59,16 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     c->healthy = (asked->flags & TALK_UNHEALTHY) == 0;
     c->complaint[0] = '\0';
     c->contained = asked->flags;
+    copy_reason(asked, c->program);
     run_queue_join(c);
+}
+
+static void log_command(const struct run_connection *c)
+{
+    char text[JOURNAL_TEXT], work[RUN_WORK];
+    run_connection_work(c, "", work);
+    snprintf(text, sizeof text, "has started %s", work);
+    run_connection_log(c, 0, text, NULL);
 }
 
 static void take_ask(struct run_connection *c, const struct talk *asked)
@@ -65,9 +82,12 @@ static void take_ask(struct run_connection *c, const struct talk *asked)
     answer.term = c->term;
     if (may)
         c->until = until;
+    bool has_started = c->stage == RUN_HOLDS && asked->pid != 0 && c->command == 0;
     c->command = asked->pid;
     c->restarts = (asked->flags & TALK_RESTARTS) != 0;
     run_connection_send(c, &answer);
+    if (has_started && !c->closing && c->program[0] != '\0')
+        log_command(c);
 }
 
 static void take_lease(struct run_connection *c, const struct talk *asked)
@@ -91,13 +111,17 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     run_connection_send(c, &answer);
 }
 
-/* Copies the reason for the log, with printable characters only, because the reason comes from a
- * local user. */
-static void copy_reason(const struct talk *asked, char why[TALK_WHY])
+/* Logs that the work of a run has ended by itself, for the reason `why`, or was stopped (`why` is
+ * empty). Work that lost its mandate and cannot be killed may still run. */
+static void log_end(const struct run_connection *c, const char *why)
 {
-    snprintf(why, TALK_WHY, "%.*s", TALK_WHY - 1, asked->why);
-    for (char *at = why; *at != '\0'; at++)
-        *at = (char)(*at >= ' ' && *at <= '~' ? *at : '?');
+    char text[JOURNAL_TEXT], work[RUN_WORK];
+    run_connection_work(c, "", work);
+    snprintf(text, sizeof text, "%s%s%s",
+             c->loose && why[0] == '\0' ? "has frozen its work, or told it to stop"
+                                        : "has ended all its work",
+             work[0] != '\0' ? ": " : "", work);
+    run_connection_log(c, 0, text, why[0] != '\0' ? why : c->stopped);
 }
 
 static void take_empty(struct run_connection *c, const struct talk *asked)
@@ -107,10 +131,7 @@ static void take_empty(struct run_connection *c, const struct talk *asked)
     char why[TALK_WHY];
     copy_reason(asked, why);
     if (c->stage == RUN_HOLDS || c->stage == RUN_LATE)
-        w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
-                                                         .group = (int)group,
-                                                         .user = c->who.uid,
-                                                         .text = "all work has stopped"});
+        log_end(c, why);
     if (c->stage == RUN_HOLDS && (asked->flags & TALK_YIELDS) != 0)
         run_queue_yield(c, (asked->flags & TALK_FAILED) != 0, why);
     else if (c->stage == RUN_HOLDS && (asked->flags & TALK_FAILED) != 0)

@@ -108,6 +108,8 @@ void run_socket_news(struct work *w, unsigned group)
     for (struct run_connection *c = w->connections, *next; c != NULL; c = next) {
         next = c->next;
         struct talk t = run_connection_words(w, TALK_NEWS, group);
+        if (c->group == group && (c->stage == RUN_WAITS || c->stage == RUN_REGISTERS))
+            run_connection_tell_leader(c);
         if (c->asked[group])
             run_connection_send(c, &t);
     }

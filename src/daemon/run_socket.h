@@ -11,7 +11,8 @@ void run_socket_close(struct work *w);
 /* Reports late runs, and accepts connections again after the process has run out of descriptors.
  * The daemon calls this function every second. */
 void run_socket_tick(struct work *w);
-/* Sends NEWS of a group to every client that has asked for its lease. */
+/* Sends NEWS of a group to every client that has asked for its lease, and to every run that waits
+ * for its turn there. */
 void run_socket_news(struct work *w, unsigned group);
 
 #endif

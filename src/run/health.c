@@ -136,7 +136,9 @@ static void fail(struct health *s, const char *how)
     s->passed = false;
     s->failures++;
     if (!s->reported && !s->options->quiet)
-        channel_report("%s; failure %u of %u", s->why, s->failures, s->options->health_tries);
+        channel_report("the health check of %s %s%s%s; failure %u of %u", run_name(s->options), how,
+                       s->said[0] != '\0' ? ": " : "", s->said, s->failures,
+                       s->options->health_tries);
 }
 
 int health_look(struct health *s, int64_t now)

@@ -39,15 +39,16 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter;       /* the waiter of the command; 0: the command has ended */
-    int status;         /* the exit status of the command that has ended */
-    int report;         /* the pipe of command_start(); -1: closed */
-    int loss;           /* B's end of the loss descriptor; -1: closed */
-    int timer, signals; /* descriptors */
-    bool alone;         /* A has ended */
-    unsigned restarts;  /* restarts in a row, with --on-exit restart */
-    int64_t began;      /* when the command was started */
-    int64_t again;      /* when to start it again; DEADLINE_NEVER: never */
+    pid_t waiter;                   /* the waiter of the command; 0: the command has ended */
+    int status;                     /* the exit status of the command that has ended */
+    int report;                     /* the pipe of command_start(); -1: closed */
+    struct command_failure failure; /* the report of a failure; an empty `what`: none */
+    int loss;                       /* B's end of the loss descriptor; -1: closed */
+    int timer, signals;             /* descriptors */
+    bool alone;                     /* A has ended */
+    unsigned restarts;              /* restarts in a row, with --on-exit restart */
+    int64_t began;                  /* when the command was started */
+    int64_t again;                  /* when to start it again; DEADLINE_NEVER: never */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -97,15 +98,40 @@ static void say_empty(struct keeper *k)
     atomic_store(&k->page->said, 1);
 }
 
-static void tell_why_not(struct keeper *k)
+/* Returns the process id of the command, which is the number of the process group that the waiter
+ * has joined; 0 if it is unknown, as in a process namespace. */
+static pid_t command_pid(const struct keeper *k)
+{
+    pid_t group = k->waiter > 0 ? getpgid(k->waiter) : 0;
+    return group > 0 && group != k->waiter ? group : 0;
+}
+
+/* Handles the report of the child: its end, when the command is executed, or a failure, about which
+ * the user is told when nothing is left to stop. To be called before the waiter is reaped. */
+static void look_at_report(struct keeper *k)
 {
     struct command_failure f;
-    if (k->report >= 0 && read(k->report, &f, sizeof f) == sizeof f) {
-        f.what[sizeof f.what - 1] = '\0';
-        channel_report("%s: %s", f.what,
-                       f.error == EPERM && k->o->isolate ? "not permitted here"
-                                                         : strerror(f.error));
-    }
+    ssize_t got = k->report >= 0 ? read(k->report, &f, sizeof f) : -1;
+    if (k->report < 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    close(k->report);
+    k->report = -1;
+    if (got == sizeof f)
+        k->failure = f;
+    else if (k->waiter > 0)
+        note(k, NOTE_STARTED, (int)command_pid(k));
+}
+
+static void tell_why_not(struct keeper *k)
+{
+    struct command_failure *f = &k->failure;
+    look_at_report(k);
+    f->what[sizeof f->what - 1] = '\0';
+    if (f->what[0] != '\0')
+        channel_report("%s: %s", f->what,
+                       f->error == EPERM && k->o->isolate ? "not permitted here"
+                                                          : strerror(f->error));
+    f->what[0] = '\0';
     if (k->report >= 0)
         close(k->report);
     k->report = -1;
@@ -215,9 +241,9 @@ static void look_at_health(struct keeper *k, int64_t heard)
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
     if (found == HEALTH_FINE)
         return;
-    note(k, NOTE_UNHEALTHY, found);
     memcpy(k->page->complaint, k->health.why, sizeof k->page->complaint);
     atomic_store(&k->page->unhealthy, found);
+    note(k, NOTE_UNHEALTHY, found);
     if (k->o->on_lose == LOSE_FREEZE)
         freeze(k);
     else
@@ -287,6 +313,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
             last_moment(k, now);
         break;
     case NOTE_THAW: thaw(k, passed); break;
+    case NOTE_STARTED:
     case NOTE_STOPPING:
     case NOTE_KILLING:
     case NOTE_FROZEN:
@@ -415,6 +442,7 @@ static void plan_restart(struct keeper *k)
     k->restarts++;
     atomic_store(&k->page->restarts, 1);
     k->again = boottime_now() + delay;
+    atomic_store(&k->page->status, k->status);
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
@@ -444,6 +472,7 @@ static void start_again(struct keeper *k)
 static void look_at_command(struct keeper *k)
 {
     bool waits = k->again != DEADLINE_NEVER; /* the run waits for the restart */
+    look_at_report(k);
     tree_reap(ended, k);
     if (k->waiter > 0) {
         if (!is(k, PHASE_FROZEN))
@@ -473,11 +502,10 @@ _Noreturn void keeper_run(struct keeper_job *job)
     int64_t heard = boottime_now(); /* the command has not started, so it cannot be late yet */
     begin(&k);
     for (;;) {
-        struct pollfd p[] = {{.fd = k.timer, .events = POLLIN},
-                             {.fd = k.signals, .events = POLLIN},
-                             {.fd = job->runner, .events = POLLIN},
-                             {.fd = k.health.notify, .events = POLLIN},
-                             {.fd = k.health.output, .events = POLLIN}};
+        struct pollfd p[] = {
+            {.fd = k.timer, .events = POLLIN},         {.fd = k.signals, .events = POLLIN},
+            {.fd = job->runner, .events = POLLIN},     {.fd = k.health.notify, .events = POLLIN},
+            {.fd = k.health.output, .events = POLLIN}, {.fd = k.report, .events = POLLIN}};
         look_at_clock(&k); /* first, because a check must not begin when the time is over */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));

@@ -4,6 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *outcome_signal(int number)
+{
+    static char text[32];
+    const char *name = sigabbrev_np(number);
+    if (name != NULL)
+        snprintf(text, sizeof text, "SIG%s", name);
+    else
+        snprintf(text, sizeof text, "signal %d", number);
+    return text;
+}
+
 bool outcome_yields_if_killed(const struct run_options *o) { return o->on_exit != EXIT_HOLDS; }
 
 bool outcome_was_told(const struct page *page, int status)
@@ -41,4 +52,16 @@ struct outcome outcome_of(const struct run_options *o, const struct page *page,
     is.flags = (uint8_t)((yields ? TALK_YIELDS : 0) | (failed ? TALK_FAILED : 0));
     describe(&is, page, part, status);
     return is;
+}
+
+void outcome_describe(const struct page *page, bool known, int status, char *how, size_t room)
+{
+    if (atomic_load(&page->unhealthy) != 0)
+        snprintf(how, room, "%.*s", TALK_WHY - 1, page->complaint);
+    else if (!known)
+        snprintf(how, room, "all its processes were killed");
+    else if (status > EXIT_SIGNAL && sigabbrev_np(status - EXIT_SIGNAL) != NULL)
+        snprintf(how, room, "killed by %s", outcome_signal(status - EXIT_SIGNAL));
+    else
+        snprintf(how, room, "exit status %d", status);
 }

@@ -23,6 +23,12 @@ bool outcome_was_told(const struct page *page, int status);
 struct outcome outcome_of(const struct run_options *o, const struct page *page,
                           enum ended_part part, int status);
 
+/* Writes how the command ended, for the user. `known` is false if the keeper did not report it. */
+void outcome_describe(const struct page *page, bool known, int status, char *how, size_t room);
+
+/* Returns the name of a signal, such as SIGTERM. */
+const char *outcome_signal(int number);
+
 /* Returns true if leadership is handed over when a process of elect run is killed. */
 bool outcome_yields_if_killed(const struct run_options *o);
 

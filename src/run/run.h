@@ -39,6 +39,12 @@ struct run_options {
     int64_t watchdog; /* 0: none */
 };
 
+/* Returns the name of the command for messages. Its arguments may contain secrets. */
+static inline const char *run_name(const struct run_options *o)
+{
+    return o->shell ? "sh" : o->command[0];
+}
+
 /* Returns the exit status of elect run. */
 int run_command(const struct run_options *o);
 
@@ -64,7 +70,8 @@ struct page {
     _Atomic int restarts;     /* the command has failed, and B will start it again */
     _Atomic uint64_t term;    /* the term under which the command works */
     _Atomic uint32_t lease;   /* the lease in that term */
-    _Atomic int status;       /* the exit status; RUN_NOTHING: it was too late to start */
+    _Atomic int status;       /* the exit status; RUN_NOTHING: it was too late to start. Before
+                               * PHASE_EMPTY: the status of the attempt before a restart */
     _Atomic int waiter;       /* the waiter, which is in the process group of the command */
     _Atomic int said;         /* B has sent EMPTY for the present HOLD */
     _Atomic int steps;        /* steps of killing or stopping that B has made */
@@ -80,6 +87,7 @@ enum note_kind {
     NOTE_KILL,   /* allow no grace */
     NOTE_THAW,   /* the member leads again; carries both descriptors of a channel */
     /* from B to A */
+    NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
     NOTE_STOPPING, /* the office was not renewed in time */
     NOTE_KILLING,  /* value: milliseconds of grace that did not suffice */
     NOTE_FROZEN,

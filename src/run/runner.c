@@ -14,6 +14,7 @@
 #include "health.h"
 #include "outcome.h"
 #include "scheduling.h"
+#include "waiting.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -44,7 +45,11 @@ struct runner {
     struct cgroup cgroup;
     struct deadline d;
     struct talk go;
-    int64_t asked[ASKED]; /* the stamps of the questions since GO */
+    struct waiting waiting;
+    char group[TALK_NAME], node[TALK_NAME]; /* as the daemon names them; empty: not known yet */
+    pid_t command;                          /* the latest that has started; 0: none, or unknown */
+    bool executed;                          /* the command has started in this term */
+    int64_t asked[ASKED];                   /* the stamps of the questions since GO */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* 0: none */
@@ -55,7 +60,7 @@ struct runner {
     struct health health;              /* the check that runs while A waits */
     bool told_healthy, told_unhealthy; /* reported to the daemon since HOLD */
     bool terminal;                     /* B or the command has the terminal */
-    bool tried, told_away, told_wait, told_lost, frozen, leaving;
+    bool tried, told_away, told_lost, frozen, leaving;
     bool started; /* the command was started at least once */
     bool broken;  /* the keeper has died or was late */
     int result;
@@ -69,7 +74,23 @@ struct runner {
 
 static const char *group_of(const struct runner *r)
 {
-    return r->go.group[0] != '\0' ? r->go.group : r->o->group;
+    return r->group[0] != '\0' ? r->group : r->o->group;
+}
+
+static const char *node_of(const struct runner *r)
+{
+    return r->node[0] != '\0' ? r->node : "the local member";
+}
+
+/* Returns the command with its process id, such as "sleep (pid 123)". */
+static const char *work_of(const struct runner *r)
+{
+    static char text[128];
+    if (r->command > 0)
+        snprintf(text, sizeof text, "%.80s (pid %d)", run_name(r->o), (int)r->command);
+    else
+        snprintf(text, sizeof text, "%.80s", run_name(r->o));
+    return text;
 }
 
 static void note(const struct runner *r, enum note_kind kind, int value, const int passed[2])
@@ -109,6 +130,7 @@ static void hold(struct runner *r)
     if (is_checked(r))
         t.flags |= TALK_UNHEALTHY;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
+    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, run_name(r->o)); /* for the log */
     channel_renew(&r->channel);
     if (r->channel.daemon < 0)
         error = channel_open(&r->channel, r->o->socket);
@@ -161,6 +183,8 @@ static uint32_t command_pid(const struct runner *r)
 {
     pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
     pid_t group = waiter > 0 ? getpgid(waiter) : 0;
+    if (r->o->isolate)
+        return r->state == HELD ? (uint32_t)r->command : 0;
     return group > 0 && group != waiter ? (uint32_t)group : 0;
 }
 
@@ -190,15 +214,12 @@ static bool was_asked(const struct runner *r, int64_t stamp)
 
 static void start(struct runner *r)
 {
-    char term[ELECT_TERM_TEXT];
     static struct keeper_job job;
     int pair[2], error = 0;
     *r->page = (struct page){
         .until = r->d.until, .grace = r->d.grace, .margin = r->d.margin, .status = EXIT_RUN_FAILED};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         error = errno;
-    TELL(r, "became leader of %s in term %s; starting %s", group_of(r),
-         elect_term_text(r->go.term, term), r->o->command[0]);
     r->terminal = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     pid_t child = error == 0 ? fork() : -1;
     if (child == 0) {
@@ -217,8 +238,7 @@ static void start(struct runner *r)
         keeper_run(&job);
     }
     if (child < 0) {
-        channel_report("cannot start %s: %s", r->o->command[0],
-                       strerror(error != 0 ? error : errno));
+        channel_report("cannot start %s: %s", run_name(r->o), strerror(error != 0 ? error : errno));
         fail_to_start(r);
         return;
     }
@@ -227,7 +247,8 @@ static void start(struct runner *r)
     r->pair = pair[0];
     r->started = true;
     r->state = HELD;
-    r->told_lost = r->broken = false;
+    r->told_lost = r->broken = r->executed = false;
+    r->command = 0;
     r->give_up = DEADLINE_NEVER;
     r->steps = 0;
     r->patience = 0;
@@ -237,13 +258,13 @@ static void thaw(struct runner *r)
 {
     const int passed[2] = {r->channel.daemon, r->channel.holder};
     char term[ELECT_TERM_TEXT];
-    TELL(r, "became leader of %s again, in term %s; continuing %s", group_of(r),
-         elect_term_text(r->go.term, term), r->o->command[0]);
     atomic_store(&r->page->until, r->d.until);
     atomic_store(&r->page->said, 0);
     atomic_store(&r->page->term, r->go.term);
     atomic_store(&r->page->lease, r->go.lease);
     note(r, NOTE_THAW, 0, passed);
+    TELL(r, "%s leads group %s again, in term %s: continuing %s", node_of(r), group_of(r),
+         elect_term_text(r->go.term, term), work_of(r));
     r->frozen = r->told_lost = false;
     r->state = HELD;
 }
@@ -269,6 +290,24 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
+/* Tells that no process of the command is left, and what elect run does next. */
+static void tell_end(const struct runner *r, const struct outcome *is, bool known, int status)
+{
+    char how[TALK_WHY + 32], next[64] = "waiting for its next turn", yields[TALK_NAME + 64] = "";
+    outcome_describe(r->page, known, status, how, sizeof how);
+    if (r->result != GOES_ON)
+        snprintf(next, sizeof next, "exiting with status %d", r->result);
+    if ((is->flags & TALK_YIELDS) != 0)
+        snprintf(yields, sizeof yields, "handing over leadership of group %s; ", group_of(r));
+    if (r->executed)
+        TELL(r, "%s has ended (%s); %s%s", work_of(r), how, yields, next);
+    else if (known && status == RUN_NOTHING)
+        TELL(r, "%s was not started, because too little of the lease was left; %s", work_of(r),
+             next);
+    else
+        TELL(r, "%s was not started; %s%s", work_of(r), yields, next);
+}
+
 /* Decides how the run continues after B and all processes of the command have ended. */
 static void conclude(struct runner *r)
 {
@@ -282,21 +321,14 @@ static void conclude(struct runner *r)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
         give_back_as(r, &is); /* B sent no EMPTY for the present HOLD */
-    if ((is.flags & TALK_YIELDS) != 0)
-        TELL(r, "%s; handing over leadership of %s", is.why, group_of(r));
     if (r->broken && !known && !lost)
-        channel_report("the keeper of %s has died; killed all processes", r->o->command[0]);
-    if (known && status == RUN_NOTHING && !r->leaving) {
+        channel_report("the keeper of %s has died; killed all processes", work_of(r));
+    bool nothing_ran = known && status == RUN_NOTHING;
+    if (!r->leaving && (nothing_ran || (lost && r->o->respawn)))
         hold(r);
-    } else if (lost) {
-        r->result = r->o->lost;
-        if (r->o->respawn && !r->leaving) {
-            r->result = GOES_ON;
-            hold(r);
-        }
-    } else {
-        r->result = known ? status : EXIT_RUN_FAILED;
-    }
+    else
+        r->result = lost || nothing_ran ? r->o->lost : known ? status : EXIT_RUN_FAILED;
+    tell_end(r, &is, known, status);
 }
 
 static void look_at_keeper(struct runner *r)
@@ -314,23 +346,33 @@ static void look_at_keeper(struct runner *r)
 
 /* ---- hearing the daemon ---- */
 
+/* Writes what happens to a command whose time is over, such as "ending sleep (pid 123)". */
+static void describe_stop(const struct runner *r, enum note_kind kind, char *text, size_t room)
+{
+    if (r->o->on_lose == LOSE_FREEZE)
+        snprintf(text, room, "freezing %s", work_of(r));
+    else if (r->o->on_lose == LOSE_SIGNAL)
+        snprintf(text, room, "sending %s to %s", outcome_signal(r->o->signal), work_of(r));
+    else
+        snprintf(text, room, "%s %s", kind == NOTE_KILL ? "killing" : "ending", work_of(r));
+}
+
+/* Lets B stop the command. `what` has happened, for the reason `why`, which may be empty. */
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
+    char stop[256];
     if (atomic_load(&r->page->phase) == PHASE_EMPTY)
         return; /* the command has already ended */
-    if (!r->told_lost && !is_still(r))
-        TELL(r, "%s%s%s; %s %s", what, *why != '\0' ? ": " : "", why,
-             r->o->on_lose == LOSE_FREEZE   ? "freezing"
-             : r->o->on_lose == LOSE_SIGNAL ? "signalling"
-             : kind == NOTE_KILL            ? "killing"
-                                            : "stopping",
-             r->o->command[0]);
+    bool told = r->told_lost || is_still(r);
     r->told_lost = true;
     if (kind == NOTE_KILL)
         deadline_lost(&r->d, boottime_now());
     else
         deadline_stop(&r->d, boottime_now());
     note(r, kind, 0, NULL);
+    describe_stop(r, kind, stop, sizeof stop);
+    if (!told)
+        TELL(r, "%s%s%s%s: %s", what, *why != '\0' ? " (" : "", why, *why != '\0' ? ")" : "", stop);
 }
 
 static bool begin_deadline(struct runner *r, const struct talk *t)
@@ -360,7 +402,7 @@ static void go(struct runner *r, const struct talk *t)
     r->go = *t;
     r->state = READY;
     health_end(&r->health);
-    r->told_wait = false;
+    waiting_renew(&r->waiting);
     if (t->lease < SHORT_LEASE && !r->started)
         TELL(r,
              "the lease is %.6g ms: a command that ignores its signal is killed %.6g ms before the "
@@ -412,17 +454,39 @@ static void told(struct runner *r, const struct talk *t)
         thaw(r);
 }
 
+static void tell_who_leads(struct runner *r)
+{
+    const char *line = r->state == WAITING ? waiting_due(&r->waiting, boottime_now()) : NULL;
+    if (line != NULL)
+        TELL(r, "%s", line);
+}
+
 static void wait_for_it(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || (t->lease > 0 && !begin_deadline(r, t)))
         return;
-    bool here = t->leader[0] != '\0' && strcmp(t->leader, t->node) == 0;
-    if (!r->told_wait && t->why[0] != '\0')
-        TELL(r, "waiting: %s", t->why);
-    else if (!r->told_wait && !here) /* if this member leads, the turn comes immediately */
-        TELL(r, "waiting: %s%s", t->leader[0] != '\0' ? t->leader : "no leader is known yet",
-             t->leader[0] != '\0' ? " leads" : "");
-    r->told_wait = true;
+    waiting_hear(&r->waiting, t);
+    tell_who_leads(r);
+}
+
+static void hear_news(struct runner *r, const struct talk *t)
+{
+    if (r->state != WAITING)
+        return;
+    waiting_hear(&r->waiting, t);
+    tell_who_leads(r);
+}
+
+static void no_turn(struct runner *r, const struct talk *t)
+{
+    char text[WAITING_TEXT];
+    if (r->state != WAITING)
+        return;
+    waiting_describe(t, text, sizeof text);
+    give_back(r); /* so that the guardian learns that nothing runs */
+    r->result = EXIT_NO;
+    TELL(r, "%s was not started: %s; exiting with status %d", work_of(r),
+         t->why[0] != '\0' ? t->why : text, r->result);
 }
 
 static void refused(struct runner *r, const struct talk *t)
@@ -436,8 +500,13 @@ static void refused(struct runner *r, const struct talk *t)
 
 static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind kind)
 {
+    char what[2 * TALK_NAME + 64];
     if (r->state == HELD) {
-        lose(r, kind, kind == NOTE_KILL ? "lost leadership" : "handing over leadership", t->why);
+        snprintf(what, sizeof what,
+                 kind == NOTE_KILL ? "%s lost leadership of group %s"
+                                   : "%s is handing over leadership of group %s",
+                 node_of(r), group_of(r));
+        lose(r, kind, what, t->why);
     } else if (r->state == READY) {
         give_back(r);
         hold(r);
@@ -447,20 +516,15 @@ static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind 
 static void hear(struct runner *r, const struct talk *t)
 {
     r->told_away = false;
+    if (t->node[0] != '\0')
+        memcpy(r->node, t->node, sizeof r->node);
+    if (t->group[0] != '\0')
+        memcpy(r->group, t->group, sizeof r->group);
     switch (t->word) {
     case TALK_REFUSED: refused(r, t); break;
-    case TALK_NO:
-        if (r->state == WAITING) {
-            if (t->why[0] != '\0')
-                TELL(r, "%s", t->why);
-            else
-                TELL(r, "%s%s", t->leader[0] != '\0' ? t->leader : "no leader is known",
-                     t->leader[0] != '\0' ? " leads" : "");
-            give_back(r); /* tells the guardian that no process runs */
-            r->result = EXIT_NO;
-        }
-        break;
+    case TALK_NO: no_turn(r, t); break;
     case TALK_WAIT: wait_for_it(r, t); break;
+    case TALK_NEWS: hear_news(r, t); break;
     case TALK_GO: go(r, t); break;
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
@@ -471,13 +535,16 @@ static void hear(struct runner *r, const struct talk *t)
 
 static void daemon_ended(struct runner *r)
 {
+    char what[TALK_NAME + 64];
+    snprintf(what, sizeof what, "the daemon of %s has ended", node_of(r));
     if (r->state == HELD) {
         if (!is_still(r))
-            lose(r, NOTE_STOP, "the daemon has ended", "");
+            lose(r, NOTE_STOP, what, "");
     } else {
         give_back(r); /* the guardian may still live and wait for EMPTY */
         if (!r->told_away)
-            TELL(r, "the daemon has ended; waiting for a new one");
+            TELL(r, "%s; waiting for a new one", what);
+        waiting_renew(&r->waiting);
         r->told_away = true;
         if (r->o->now && !r->started)
             r->result = EXIT_RUN_FAILED;
@@ -501,32 +568,58 @@ static void hear_daemon(struct runner *r)
 
 /* ---- hearing the keeper ---- */
 
+/* Returns the process id of a command in a process namespace, as seen from here; 0: unknown. */
+static pid_t isolated_command(const struct runner *r)
+{
+    pid_t child = 0, waiter = atomic_load(&r->page->waiter);
+    return r->o->isolate && waiter > 0 && tree_children(waiter, &child, 1) == 1 ? child : 0;
+}
+
+static void tell_started(struct runner *r, pid_t command)
+{
+    char term[ELECT_TERM_TEXT];
+    r->command = command > 0 ? command : isolated_command(r);
+    r->executed = true;
+    r->next_ask = boottime_now(); /* ASK tells the daemon the process id */
+    TELL(r, "started %s, because %s leads group %s in term %s", work_of(r), node_of(r), group_of(r),
+         elect_term_text(r->go.term, term));
+}
+
+/* Tells that the keeper stops or has frozen the command, because B knows of no later deadline. */
+static void tell_not_renewed(struct runner *r)
+{
+    char stop[256];
+    describe_stop(r, NOTE_STOP, stop, sizeof stop);
+    if (!r->told_lost)
+        TELL(r, "the lease of %s for group %s was not renewed in time: %s", node_of(r), group_of(r),
+             stop);
+    r->told_lost = true;
+}
+
 static void hear_note(struct runner *r, const struct note *n)
 {
     switch (n->kind) {
-    case NOTE_STOPPING:
-        if (!r->told_lost)
-            TELL(r, "leadership of %s was not renewed in time; %s %s", group_of(r),
-                 r->o->on_lose == LOSE_SIGNAL ? "signalling" : "stopping", r->o->command[0]);
-        r->told_lost = true;
-        break;
+    case NOTE_STARTED: tell_started(r, n->value); break;
+    case NOTE_STOPPING: tell_not_renewed(r); break;
     case NOTE_KILLING:
-        TELL(r, "%s did not end within %d ms; killing it", r->o->command[0], n->value);
+        if (n->value > 0 || !r->d.over) /* otherwise it was announced */
+            TELL(r, "%s did not end within %d ms of %s: killing it", work_of(r), n->value,
+                 outcome_signal(r->o->signal));
         break;
     case NOTE_FROZEN:
-        if (!r->told_lost)
-            TELL(r, "leadership of %s was not renewed in time; froze %s", group_of(r),
-                 r->o->command[0]);
-        r->told_lost = r->frozen = true;
+        tell_not_renewed(r);
+        r->frozen = true;
         hold(r);
         break;
     case NOTE_UNHEALTHY:
-        TELL(r, "%s; stopping %s",
-             n->value == UNHEALTHY_CHECK ? "the health check fails" : "no sign of life",
-             r->o->command[0]);
+        TELL(r, "%s is unhealthy (%.*s): %s it", work_of(r), TALK_WHY - 1, r->page->complaint,
+             r->o->on_lose == LOSE_FREEZE ? "freezing" : "ending");
         break;
     case NOTE_RESTARTS:
-        TELL(r, "%s failed; restarting it in %d s", r->o->command[0], n->value);
+        TELL(r, "%s has failed (status %d); restarting it in %d s", work_of(r),
+             atomic_load(&r->page->status), n->value);
+        r->command = 0;
+        r->executed = false;
         break;
     case NOTE_SIGNAL:
     case NOTE_STOP:
@@ -563,11 +656,14 @@ static void look_at_health(struct runner *r)
         return;
     r->told_unhealthy = fails;
     r->told_healthy = !fails;
-    TELL(r, fails ? "the health check fails; waiting until it passes" : "the health check passes");
     t.flags = fails ? TALK_UNHEALTHY : 0;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
     snprintf(t.why, sizeof t.why, "%s", fails ? r->health.why : "");
     channel_say(&r->channel, &t, TALK_HEALTH);
+    if (fails)
+        TELL(r, "the health check of %s fails; waiting until it passes", run_name(r->o));
+    else
+        TELL(r, "the health check of %s passes", run_name(r->o));
 }
 
 /* ---- signals ---- */
@@ -592,9 +688,13 @@ static void hear_signals(struct runner *r)
             if (ends(number) && !outcome_was_told(r->page, 0))
                 atomic_store(&r->page->ending, number);
             note(r, NOTE_SIGNAL, number, NULL);
+            if (ends(number))
+                TELL(r, "received %s: passing it on to %s", outcome_signal(number), work_of(r));
         } else if (ends(number)) {
             give_back(r);
             r->result = EXIT_SIGNAL + number;
+            TELL(r, "received %s while waiting; exiting with status %d", outcome_signal(number),
+                 r->result);
             return;
         }
     }
@@ -652,26 +752,39 @@ static bool is_at_work(struct runner *r, int64_t now)
     return true;
 }
 
+/* Ends a run that has waited for as long as the user allows. */
+static void give_up(struct runner *r)
+{
+    give_back(r);
+    if (r->o->max_wait == DEADLINE_NEVER) {
+        r->result = EXIT_RUN_FAILED;
+        TELL(r, "%s: the daemon does not answer; exiting with status %d", r->o->socket, r->result);
+        return;
+    }
+    r->result = EXIT_WAITED;
+    TELL(r, "%s was not started within %.6g s (--max-wait): %s; exiting with status %d", work_of(r),
+         (double)r->o->max_wait / 1000000,
+         r->waiting.state[0] != '\0' ? r->waiting.state : "the daemon has not answered", r->result);
+}
+
 static void look_at_clock(struct runner *r)
 {
     int64_t now = boottime_now();
     if (now >= guard(r) && !is_at_work(r, now)) {
-        TELL(r, "the keeper of %s is late; killing all processes", r->o->command[0]);
         r->broken = r->told_lost = true;
         atomic_store(&r->page->lost, 1);
         take_over(r);
+        TELL(r, "the keeper of %s is late; killing all processes", work_of(r));
         conclude(r);
     }
     if (asks(r) && now >= r->next_ask)
         ask(r, now);
     if (r->state == AWAY && r->result == GOES_ON && now >= r->retry)
         hold(r);
-    if (r->result == GOES_ON && now >= r->give_up) {
-        bool waited = r->o->max_wait != DEADLINE_NEVER;
-        TELL(r, waited ? "did not become leader within that time" : "the daemon does not answer");
-        give_back(r);
-        r->result = waited ? EXIT_WAITED : EXIT_RUN_FAILED;
-    }
+    if (r->result == GOES_ON)
+        tell_who_leads(r);
+    if (r->result == GOES_ON && now >= r->give_up)
+        give_up(r);
 }
 
 static int64_t next_alarm(const struct runner *r)
@@ -681,6 +794,8 @@ static int64_t next_alarm(const struct runner *r)
         next = earlier(next, r->next_ask);
     if (r->state == WAITING && is_checked(r))
         next = earlier(next, health_next(&r->health));
+    if (r->state == WAITING)
+        next = earlier(next, waiting_next(&r->waiting));
     return r->state == AWAY ? earlier(next, r->retry) : next;
 }
 
@@ -760,6 +875,7 @@ int run_command(const struct run_options *o)
     health_end(&r.health);
     if (r.keeper > 0) { /* the command is frozen and will not continue */
         take_over(&r);
+        TELL(&r, "killed %s, which was frozen", work_of(&r));
         give_back(&r);
     }
     cgroup_remove(&r.cgroup);

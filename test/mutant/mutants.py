@@ -928,8 +928,8 @@ MUTANTS = {
     "an office is reported before pre-leader agrees": (
         "daemon/work.c", "    if (news.leads && !g->agreed)\n", "    if (g == NULL)\n", "hooks while-pre-leader-runs"),
     "a member whose hook declines leads": (
-        "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": this member declines the office\");\n        fail(&g->hooks);\n        work_resign(w, group, \"pre-leader failed\");\n",
-        "        log_outcome(w, group, hook, outcome, \": this member declines the office\");\n        g->agreed = true;\n", "hooks declines"),
+        "daemon/hooks.c", "        log_outcome(w, group, hook, outcome, \": this member declines leadership\");\n        fail(&g->hooks);\n        work_resign(w, group, \"pre-leader failed\");\n",
+        "        log_outcome(w, group, hook, outcome, \": this member declines leadership\");\n        g->agreed = true;\n", "hooks declines"),
     "members that decline do not back off": (
         "daemon/hooks.c", "h->failures > 1;", "false;", "hooks all-decline"),
     # elect verify

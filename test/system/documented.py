@@ -57,7 +57,7 @@ CANNOT = {
 }
 SHOWN = {  # blocks without a command, listed by their first line
     "docs/operations.md": {
-        "stops (the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit)":
+        "c stops (the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit)":
             "it takes a state that went back: test/system/faults.py",
     },
 }
@@ -575,7 +575,7 @@ WHEN = {  # commands that continue to run, with the line that they must print an
         "berkeley demo/state/member-2.status -200 -100 7622 7621 7623 &": ("slave", None),
         "berkeley demo/state/member-3.status 60000 50 7623 7621 7622 &": ("slave", None),
         "elect run -c demo/elect.conf --id a -- sh -c 'while date | fenced times; do sleep 1; done'":
-            ("starting sh", writes),
+            (r"started sh \(pid ", writes),
         "elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh table": ("a, with token", None),
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },

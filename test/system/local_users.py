@@ -24,7 +24,7 @@ CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
 USER, GROUP = 60001, 60000  # the user of the attacker if the suite runs as root
 PEAK = 2048                # kB that an attack may add to the memory of a member
 SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
-TURN = ("starts its work", "all work has stopped")
+TURN = ("starts its work", "has ended all its work")
 
 
 def peak_memory(pid):
@@ -111,7 +111,7 @@ def flood_of_turns(_):
         holds("turns have a pace:", lasted >= (turns - BURST) * PERIOD, lasted)
         missing = [text for text in first if text not in [e["text"] for e in history(p, leader)]]
         holds("nothing else is replaced:", not missing, missing)
-        wait("all ended", lambda: counted(history(p, leader), "all work has stopped") == turns)
+        wait("all ended", lambda: counted(history(p, leader), "has ended all its work") == turns)
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
@@ -121,7 +121,7 @@ def flood_of_turns(_):
         p.daemons[leader].terminate()
         p.daemons[leader].wait()
         said = p.log(leader)
-        holds("repetitions are summed up at the end", re.search(r"all work has stopped \(and \d+ similar entries within 60 s\)", said), said[-900:])
+        holds("repetitions are summed up at the end", re.search(r"has ended all its work \(and \d+ similar entries within 60 s\)", said), said[-900:])
 
 
 def recorded(p, name):

@@ -3,6 +3,7 @@
 
 The cases check messages and exit statuses, the environment of the command, and every way in which a run can lose its office."""
 
+import fcntl
 import os
 import pathlib
 import pty
@@ -10,8 +11,10 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 import uuid
 
@@ -80,7 +83,8 @@ def exits(_):
         rows += [(["--", "sh", "-c", f"kill -{n} $$"], 128 + n) for n in (1, 2, 3, 9, 10, 15)]
         rows += [(["--isolate", "--", "sh", "-c", f"kill -{n} $$; exec sleep 9"], 128 + n) for n in (9, 15)]
         for n, (words, status) in enumerate(rows, 1):
-            expect(" ".join(map(str, words)), ran(f, *words, env=searchable), status, err="became leader of main in term 5.1; starting")
+            started = "because a leads group main in term 5.1" if status < 126 or status > 127 else "was not started; handing over"
+            expect(" ".join(map(str, words)), ran(f, *words, env=searchable), status, err=(started, f"; exiting with status {status}\n"))
             empty("exits", f, n)
         expect("quiet", ran(f, "-q", "--", "true"), 0)
         holds("quiet", not ran(f, "-q", "--", "true").err)
@@ -206,10 +210,10 @@ def waiting(_):
             client.say("NO" if said.flags & NOW else "WAIT", leader="b")
         return True
     with Fake(answer=never) as f:
-        expect("-n", ran(f, "-n", "--", "true"), 1, err="b leads")
+        expect("-n", ran(f, "-n", "--", "true"), 1, err="true was not started: b leads group main in term 5.1; exiting with status 1")
         empty("-n", f)
         begun = time.monotonic()
-        expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err="did not become leader within that time")
+        expect("max-wait", ran(f, "-w", "300ms", "--", "true"), 124, err="true was not started within 0.3 s (--max-wait): b leads group main in term 5.1; exiting with status 124")
         holds("max-wait", 0.3 <= time.monotonic() - begun)
         f.wait("the run reports its end", lambda: f.words()[-2:] == ["HOLD", "EMPTY"])
         expect("the times are checked before the member leads", ran(f, "-k", "10s", "--", "true"), 125, err="grace 10000 ms")
@@ -219,7 +223,7 @@ def waiting(_):
                 for ignored in ("USR1", "USR2", "WINCH", "ALRM", "PIPE", "TSTP", "CONT"):
                     r.signal(signal.Signals["SIG" + ignored])
                 r.signal(number)
-                holds("the run waits", r.end() == 128 + number and "waiting: b leads" in r.err, r.process.returncode, number, r.err)
+                holds("the run waits", r.end() == 128 + number and "waiting: b leads group main in term 5.1" in r.err and f"{number.name} while waiting" in r.err, r.process.returncode, number, r.err)
                 holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty() and f.clients[-1].empty == 1))
     with Fake(answer=lambda client, said: client.say("REFUSED", why="there is no group mian, did you mean main?") or True) as f:
         expect("refused", ran(f, "mian", "--", "true"), 125, err="there is no group mian, did you mean main?")
@@ -234,6 +238,66 @@ def waiting(_):
 
 
 @case
+def news_while_it_waits(_):
+    """A run that waits reports each change of the leader, with its cause, and nothing else. If the leader changes too often, it
+    reports some changes only."""
+    def lines(f, words, news):
+        """Returns the lines of a run that hears these news: leader, term, cause."""
+        with Run(f, *words, "--", "true") as r:
+            f.wait("HOLD", lambda: f.clients and f.clients[-1].holding and f.clients[-1].theirs is None)
+            for leader, term, why in news:
+                f.clients[-1].say("NEWS", leader=leader, term=term, why=why)
+            wait("the run has read all", lambda: unread(f.clients[-1].connection) == 0)
+            r.signal(signal.SIGTERM)
+            holds("the end", r.end() == 143, r.err)
+            return re.findall(r"elect run: waiting: (.*)\n", r.err)
+    with Fake(answer=lambda client, said: client.say("WAIT", leader="b") or True) as f:
+        said = lines(f, [], [("b", TERM, "said twice"), ("b", TERM + 65536, "a new term of the same leader"), ("", 0, "a hears nothing from b"),
+                             ("c", TERM + 2, "c reports that it leads"), ("a", TERM, "the run gets its turn"), ("b", TERM, "")])
+        holds("the lines", said == ["b leads group main in term 5.1", "no leader of group main is known (a hears nothing from b)",
+                                    "c leads group main in term 5.3 (c reports that it leads)", "b leads group main in term 5.1"], said)
+        flaps = [("bc"[n % 2], TERM, "it flaps") for n in range(100)]
+        holds("few lines", len(lines(f, [], flaps)) == 5)
+        holds("quiet", not lines(f, ["-q"], flaps))
+
+
+def unread(connection):
+    """Returns how many bytes the other end of a connection has not read."""
+    return struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))[0]
+
+
+def started(f, r):
+    """Waits until the user was told that the command has started; elect run then tells the daemon the process id."""
+    f.wait("the start is reported", lambda: f.clients[-1].holding and any(said.pid > 0 for said in f.clients[-1].heard))
+    return r
+
+
+@case
+def messages(_):
+    """Each line names the command with its process id, and says what happened and why."""
+    def lines(r):
+        """Returns the lines, with CMD for the command and its process id, which is the same in all of them."""
+        pid = re.search(r"started \S+ \(pid (\d+)\)", r.err)
+        return re.sub(rf"\S+ \(pid {pid and pid[1]}\)", "CMD", r.err).splitlines()
+    begins = "elect run: started CMD, because a leads group main in term 5.1"
+    with Fake() as f:
+        with started(f, begin(f, OBEYS)) as r:
+            f.clients[-1].say("STOP", why="uid 0 ordered a to resign")
+            holds("told to stop", r.end() == 75 and lines(r)[:2] == [
+                begins, "elect run: a is handing over leadership of group main (uid 0 ordered a to resign): ending CMD"] and re.fullmatch(
+                    r"elect run: CMD has ended \(.*\); exiting with status 75", lines(r)[-1]), r.err)
+        for words in ([], ["--isolate"]):
+            with started(f, Run(f, *words, "--", "sh", "-c", "exec sleep 100")) as r:
+                r.signal(signal.SIGTERM)
+                holds("told to end", r.end() == 143 and lines(r) == [
+                    begins, "elect run: received SIGTERM: passing it on to CMD",
+                    "elect run: CMD has ended (killed by SIGTERM); exiting with status 143"], r.err)
+        with Run(f, "--shell", "--", "sleep 1; exit 3") as r:
+            holds("failed", r.end() == 3 and lines(r) == [
+                begins, "elect run: CMD has ended (exit status 3); handing over leadership of group main; exiting with status 3"], r.err)
+
+
+@case
 def daemon_comes_back(_):
     with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "--", "sh", "-c", "exit 3") as r:
         f.wait("HOLD", lambda: f.words() == ["HOLD"])
@@ -241,7 +305,7 @@ def daemon_comes_back(_):
         wait("the run tries again", lambda: state(r.pid) == "S")
         f.answer, f.clients = None, []
         f.listen()
-        holds("then the command runs", r.end() == 3 and r.err.count("the daemon has ended") == 1, r.err)
+        holds("then the command runs", r.end() == 3 and r.err.count("the daemon of a has ended; waiting") == 1, r.err)
         empty("again", f)
     with Fake(answer=lambda client, said: client.say("WAIT", leader="") or True) as f, Run(f, "-w", "1s", "--", "true") as r:
         f.wait("HOLD", lambda: "HOLD" in f.words())
@@ -323,7 +387,7 @@ def told_to_stop(_):
     with Fake() as f:
         with begin(f, OBEYS) as r:
             f.client().say("STOP", why="preempted by b")
-            holds("handed over", r.end() == 75 and "handing over leadership: preempted by b" in r.err and "told 15" in r.out, r.err)
+            holds("handed over", r.end() == 75 and "a is handing over leadership of group main (preempted by b): ending" in r.err and "told 15" in r.out, r.err)
         with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews the lease, so the command gets its whole grace
             said = boottime()
             f.client().say("STOP", why="preempted by b")
@@ -332,10 +396,10 @@ def told_to_stop(_):
             holds("the whole grace", 550_000 <= took, took)  # needs no upper bound, because the lease is always renewed
         with begin(f, STAYS, "-k", "0ms") as r:
             f.client().say("LOST", why="a majority follows b")
-            holds("lost", r.end() == 75 and "lost leadership: a majority follows b" in r.err, r.err)
+            holds("lost", r.end() == 75 and "a lost leadership of group main (a majority follows b): killing" in r.err, r.err)
         with begin(f, STAYS, "-k", "300ms") as r:
             f.client().close()
-            holds("end of file", r.end() == 75 and "the daemon has ended" in r.err and killed_at_last(r), r.err)
+            holds("end of file", r.end() == 75 and "the daemon of a has ended: ending" in r.err and killed_at_last(r), r.err)
             holds("no process is left", not r.alive())
         holds("the guardian hears that the run is empty", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
     with Fake(lease=20 * LIMIT * 1_000_000) as f, begin(f, STAYS, "-k", f"{9 * LIMIT}s") as r:
@@ -464,7 +528,7 @@ def on_exit(_):
                 r = ran(f, *words, "--", *command)
                 said = last_empty(f)
                 holds("as the policy requires:", said.flags == flags and why in said.why, words, command, said)
-                holds("the run reports it:", ("handing over leadership of main" in r.err) == bool(flags & YIELDS), words, r.err)
+                holds("the run reports it:", ("handing over leadership of group main" in r.err) == bool(flags & YIELDS), words, r.err)
             holds("the daemon knows what to do if all processes of the run die:", bool(f.client().heard[0].flags & YIELDS) == ("hold" not in words), words)
             how = as_ordinary_user(f)
             expect("no further process", ran(f, *words, "--", "true", before=("prlimit", "--nproc=1:1"), **how), 125, err="cannot start")
@@ -553,7 +617,7 @@ def restarts(_):
     with Fake() as f:
         starts = f.folder / "starts"
         r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")
-        holds("the run gives up", r.returncode == 3 and "handing over leadership of main" in r.err, r.err)
+        holds("the run gives up", r.returncode == 3 and "handing over leadership of group main" in r.err, r.err)
         holds("the delays double", re.findall(r"restarting it in (\d) s", r.err) == ["1", "2", "4"], r.err)
         lines = starts.read_text().splitlines()
         holds("four starts", len(lines) == 4 and all(line.startswith("5.1 ") and line[-1].isdigit() for line in lines), lines)
@@ -603,7 +667,7 @@ def health(_):
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
             holds("the run continues", "EMPTY" not in f.words())
             sign.touch()
-            holds("the run becomes unhealthy", r.end() == 75 and "the health check fails" in r.err and "handing over leadership of main" in r.err, r.err)
+            holds("the run becomes unhealthy", r.end() == 75 and "is unhealthy (its health check exited with status" in r.err and "handing over leadership of group main" in r.err, r.err)
             holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
         slow = f.folder / "slow"  # the file exists only when the command works
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
@@ -627,7 +691,7 @@ def health_before_it_leads(_):
             holds("the command is not started", not started.exists())
             sign.touch()
             holds("then the command starts", r.end() == 0 and started.exists(), r.err)
-            holds("the messages for the user", "exited with status 9: no disk, no work; failure 1 of 2" in r.err and "the health check passes" in r.err, r.err)
+            holds("the messages for the user", "exited with status 9: no disk, no work; failure 1 of 2" in r.err and "the health check of touch passes" in r.err, r.err)
             holds("each change is reported once", [s.flags for s in f.client().heard if s.word == "HEALTH"] == [UNHEALTHY, 0], f.client().heard)
         terms = f.folder / "terms"
         r = ran(f, "--health", f"echo ${{ELECT_TERM-none}} >>{terms}", "--health-every", "100ms", "--", "sh", "-c",
@@ -669,7 +733,7 @@ def watchdog(_):
             os.kill(keeper, signal.SIGCONT)
             holds("signs of life that were late", r.end() == 6 and "no sign of life" not in r.err, r.err)
         with begin(f, alive.format(3, ""), "--watchdog", "5s") as r:  # enough time to start
-            holds("silence", r.end() == 75 and "no sign of life; " in r.err, r.err)
+            holds("silence", r.end() == 75 and "gave no sign of life (--watchdog)): ending it" in r.err, r.err)
         with begin(f, alive.format(1, "s.sendto(b'WATCHDOG=trigger', '\\0'+name[1:])"), "--watchdog", "100s") as r:
             holds("the command requests its own end", r.end() == 75 and "no sign of life" in r.err, r.err)
         silent = "import os,time\nprint('on',flush=True)\nprint(os.environ['NOTIFY_SOCKET'],flush=True)\ntime.sleep(1000)"

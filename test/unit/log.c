@@ -218,10 +218,10 @@ static void levels(void **state)
     assert_string_equal("", printed());
     journal_write(
         &j, &(struct journal_entry){.event = JOURNAL_ADMIN, .level = LEVEL_ERROR, .text = "worse"});
-    holds(printed(), "level=error text=worse event=admin");
+    holds(printed(), "level=error text=\"worse\" event=admin");
     j.own.level = LEVEL_NOTICE; /* a reload changes the level like this */
     journal_write(&j, &(struct journal_entry){.event = JOURNAL_ADMIN, .text = "notice"});
-    holds(printed(), "level=notice text=notice event=admin");
+    holds(printed(), "level=notice text=\"notice\" event=admin");
     while (journal_next(&j, &c) != NULL)
         kept++;
     assert_int_equal(3, kept);
@@ -253,7 +253,7 @@ static void strange_output(void **state)
     holds(printed(), "text=\"gr\xc3\xbc\xc3\x9f \\\"x\\\" \\\\ \\t\\u001B[1m????\" ");
     holds(got, "text=\"\" ");
     holds(got, "text=\"?a\" ");
-    holds(got, "text=end event=hook-output member=a hook=on-leader");
+    holds(got, "text=\"end\" event=hook-output member=a hook=on-leader");
     end();
 }
 
@@ -268,11 +268,11 @@ static void long_lines(void **state)
     bytes[sizeof bytes - 2] = '\n';
     hook_prints(bytes, sizeof bytes, &o);
     const char *first = strstr(printed(), "text="), *second = strstr(first + 5, "text=");
-    assert_int_equal(HOOK_OUTPUT_LINE, strspn(first + 5, "x"));
-    assert_int_equal(HOOK_OUTPUT_LINE, strspn(second + 5, "x"));
-    assert_int_equal(' ', first[5 + HOOK_OUTPUT_LINE]);
-    assert_int_equal(0, strncmp(second + 5 + HOOK_OUTPUT_LINE, "... ", 4));
-    holds(second, "text=x ");
+    assert_int_equal(HOOK_OUTPUT_LINE, strspn(first + 6, "x"));
+    assert_int_equal(HOOK_OUTPUT_LINE, strspn(second + 6, "x"));
+    assert_int_equal('"', first[6 + HOOK_OUTPUT_LINE]);
+    assert_int_equal(0, strncmp(second + 6 + HOOK_OUTPUT_LINE, "...\" ", 5));
+    holds(second, "text=\"x\" ");
     end();
 }
 
