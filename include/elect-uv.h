@@ -153,6 +153,8 @@ struct elect_member_options {
     /* Is called when a note arrives that the host of another member sent with
      * elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
+    /* Returns the name of a member, which refusals then contain instead of its id. */
+    const char *(*name)(void *context, uint16_t id);
     void *context;
 };
 

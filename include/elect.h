@@ -315,7 +315,8 @@ enum elect_event {
     X(CHANGE_TOO_SOON, ELECT_LOUD,                                                                 \
       "the previous membership change is not confirmed yet -> %p does nothing")                    \
     X(CHANGE_TOO_LARGE, ELECT_LOUD,                                                                \
-      "a change concerns one voter, and not %p itself -> %p does nothing")                         \
+      "the new membership lacks %p as a member, changes several voters, or contains a process "    \
+      "that is not a known voter -> %p does nothing")                                              \
     X(HAS_FORGOTTEN, ELECT_LOUD, "%p has lost its state -> it asks what the others remember")      \
     X(REMEMBERS_FOR, ELECT_LOUD, "%a has lost its state -> %p tells it what %a had promised")      \
     X(LEARNS, ELECT_QUIET, "%p learns what %a remembers")                                          \
@@ -692,6 +693,8 @@ static inline elect_set elect_everyone(const struct elect_config *config)
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
 /* Returns the shortest office that a lease may allow. */
 int64_t elect_shortest_office(const struct elect_config *config);
+/* Returns the shortest lease that elect_config_mandate() accepts with this drift and grain. */
+int64_t elect_shortest_lease(const struct elect_config *config, uint32_t drift, uint32_t grain);
 
 /*
  * Starts a process that follows `leader`, or no leader if `leader` is ELECT_NOBODY. The process

@@ -124,10 +124,13 @@ static bool is_socket(const char *path)
 
 const char *access_socket_text(int error, const char *path)
 {
+    if (error == ENAMETOOLONG)
+        return "the path is too long for a socket: use at most 107 bytes";
     if (error == EPROTOTYPE || (error == ECONNREFUSED && !is_socket(path)))
         return "not a socket of elect: expected a path such as /run/elect/member-1.status";
-    return error == ECONNREFUSED || error == ENOENT
-               ? "no daemon runs here: start it with elect daemon"
+    return error == ECONNREFUSED ? "no daemon listens there: start it with elect daemon"
+           : error == ENOENT
+               ? "there is no such socket: correct the path, or start the daemon with elect daemon"
                : access_text(error, path, ACCESS_WRITE);
 }
 

@@ -255,8 +255,9 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
         return length > 0 && length < CONFIG_FILE
                    ? 0
                    : args_complain(a->verb, a->socket != NULL ? "--socket" : "ELECT_SOCKET",
-                                   length > 0 ? "the path is too long"
-                                              : "expected the path of a socket");
+                                   length > 0
+                                       ? "the path is too long for a socket: use at most 107 bytes"
+                                       : "expected the path of a socket");
     }
     if (!ask_config(a, &c))
         return EXIT_CONFIG;
@@ -273,7 +274,10 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
         return several ? EXIT_USAGE : EXIT_NO_DAEMON;
     }
     config_socket_path(&c, m->peer.id, which, path);
-    return 0;
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return 0;
+    args_complain(a->verb, path, "no daemon runs here: start it with elect daemon");
+    return EXIT_NO_DAEMON;
 }
 
 /* Calls connect again if a signal interrupts it. On a socket with a timeout, SIGCONT (^Z and fg)
@@ -331,8 +335,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
         return -1;
     if (strlen(path) >= sizeof at.sun_path) {
         snprintf(complaint, sizeof complaint,
-                 "%s: the path is too long for a socket: use at most %zu bytes", path,
-                 sizeof at.sun_path - 1);
+                 "%s: the path is too long for a socket: use at most 107 bytes", path);
         *status = ask_complain(a->verb, EXIT_USAGE, complaint);
         return -1;
     }
@@ -350,7 +353,8 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     text_add(&why, path);
     text_add(&why, ": ");
     if (error == EAGAIN)
-        add_late(&why, seconds, ": too many clients are waiting for it");
+        add_late(&why, seconds,
+                 ": its queue of connections is full, because it is stopped or overloaded");
     else
         text_add(&why, access_socket_text(error, path));
     *status = ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
@@ -458,6 +462,32 @@ static bool is_readable_within(int fd, unsigned seconds)
     return ready > 0;
 }
 
+/* Returns the process that listened at the socket when it was connected; 0: unknown. */
+static pid_t listener_of(int fd)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
+}
+
+/* Returns why a stream that had begun has ended. A daemon that ends closes its sockets before it
+ * disconnects clients. If the same process still listens, it has disconnected this command, which
+ * it does to a client that does not read. */
+static const char *why_ended(int fd)
+{
+    struct sockaddr_un at;
+    socklen_t size = sizeof at;
+    int again = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool same = again >= 0 && getpeername(fd, (struct sockaddr *)&at, &size) == 0 &&
+                connect(again, (struct sockaddr *)&at, size) == 0 && listener_of(fd) != 0 &&
+                listener_of(again) == listener_of(fd);
+    if (again >= 0)
+        close(again);
+    return same ? "the daemon disconnected this command, which read too slowly: let the program "
+                  "that reads its output read faster, or write the output to a file"
+                : "the daemon has ended";
+}
+
 /* Passes the lines of an open stream to `take`. Returns an exit status. */
 static int take_stream(const struct asked_for *a, FILE *in,
                        bool (*take)(void *context, json_t *line), void *context)
@@ -476,7 +506,7 @@ static int take_stream(const struct asked_for *a, FILE *in,
     if (why.length > 0)
         return ask_complain(a->verb, is_too_many(why.bytes) ? EXIT_NOT_NOW : EXIT_NO, why.bytes);
     return !more ? EXIT_FINE
-                 : ask_complain(a->verb, EXIT_NO_DAEMON, first ? closed : "the daemon has ended");
+                 : ask_complain(a->verb, EXIT_NO_DAEMON, first ? closed : why_ended(fileno(in)));
 }
 
 int ask_stream(const struct asked_for *a, json_t *request,

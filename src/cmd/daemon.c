@@ -48,13 +48,18 @@ static int run_member(const struct guard *guard, void *context)
     if (s->parent != 0)
         die_with(s->parent);
     text_clear(&why);
-    if (sodium_init() < 0 || !keys_read(&keys, s->c->key_file, KEYS_OWN, &why))
+    if (sodium_init() < 0)
+        return ask_complain(
+            asked.verb, EXIT_IO,
+            "cannot use keys: libsodium finds no random numbers, check /dev/urandom");
+    if (!keys_read(&keys, s->c->key_file, KEYS_OWN, &why))
         return ask_complain(asked.verb, EXIT_CONFIG, why.bytes);
     enroll_keys(s->e, &keys);
     keys_wipe(&keys);
     struct daemon *d = calloc(1, sizeof *d);
-    int status = d != NULL ? daemon_run(d, s->c, s->me, s->e, guard, s->log)
-                           : ask_complain(asked.verb, EXIT_IO, "no memory");
+    int status = d != NULL
+                     ? daemon_run(d, s->c, s->me, s->e, guard, s->log)
+                     : ask_complain(asked.verb, EXIT_IO, "cannot start the member: no memory");
     enroll_wipe(s->e);
     free(d);
     return status;

@@ -24,13 +24,25 @@
 #define PAUSE    200000 /* microseconds between two requests to a daemon that has just started */
 #define STARTING 20     /* the largest number of such requests */
 
-static bool is_broken(const json_t *finding)
+static enum doctor_severity severity_of(const json_t *finding)
 {
-    return strcmp(field_text(finding, "severity"), "broken") == 0;
+    int severity = DOCTOR_BROKEN;
+    while (severity > DOCTOR_OK &&
+           strcmp(field_text(finding, "severity"),
+                  doctor_severity_name((enum doctor_severity)severity)) != 0)
+        severity--;
+    return (enum doctor_severity)severity;
 }
 
-/* Adds a finding. Broken findings come first; apart from that, the findings keep the order in which
- * they were found. */
+static size_t count_of(const json_t *findings, enum doctor_severity severity)
+{
+    size_t i, count = 0;
+    json_t *f;
+    json_array_foreach(findings, i, f) count += severity_of(f) == severity;
+    return count;
+}
+
+/* Adds a finding. The worst come first; equal ones keep the order of their discovery. */
 static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
                 const char *what, const char *remedy)
 {
@@ -38,8 +50,7 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
         json_pack("{s:s, s:s, s:s, s:n, s:s, s:s}", "severity", doctor_severity_name(severity),
                   "area", area, "object", object, "group", "what", what, "do", remedy);
     size_t at = 0;
-    while (at < json_array_size(all) &&
-           (severity != DOCTOR_BROKEN || is_broken(json_array_get(all, at))))
+    while (at < json_array_size(all) && severity_of(json_array_get(all, at)) >= severity)
         at++;
     json_array_insert_new(all, at, f);
 }
@@ -215,15 +226,20 @@ static void check_voters(json_t *all, const struct config *c)
         add(all, DOCTOR_WARNING, "voters", "cluster", warning, "see elect.conf(5), role");
 }
 
-static void check_without_daemon(json_t *all, const struct config *c, const struct config_member *m)
+static void check_without_daemon(const struct asked_for *a, json_t *all, const struct config *c,
+                                 const struct config_member *m)
 {
-    char remedy[128];
+    char remedy[CONFIG_FILE + 128];
     check_address(all, c, m);
     check_state(all, c, m);
     check_key(all, c);
     check_hooks(all, c);
     check_voters(all, c);
-    snprintf(remedy, sizeof remedy, "elect daemon --id %s, or systemctl start elect", m->name);
+    if (a->config != NULL)
+        snprintf(remedy, sizeof remedy, "elect daemon -c %.*s --id %s", CONFIG_FILE, a->config,
+                 m->name);
+    else
+        snprintf(remedy, sizeof remedy, "elect daemon --id %s, or systemctl start elect", m->name);
     add(all, DOCTOR_BROKEN, "daemon", m->name, "no daemon runs here", remedy);
 }
 
@@ -329,7 +345,7 @@ static json_t *examine(struct asked_for *a, int *status)
     }
     config_socket_path(&c, m->peer.id, "status", path);
     if (is_silent(path)) {
-        check_without_daemon(all, &c, m);
+        check_without_daemon(a, all, &c, m);
         o = report(m->name, all);
     } else {
         o = ask(a, status);
@@ -355,22 +371,21 @@ static void print_finding(const json_t *f)
     printf("%-8s %-20s %s: %s\n", field_text(f, "severity"), where, what, field_text(f, "do"));
 }
 
-static void print_all(const json_t *o, size_t broken)
+static void print_all(const json_t *o, size_t broken, size_t warnings)
 {
     const json_t *all = json_object_get(o, "findings");
-    size_t i, count = json_array_size(all);
+    size_t i;
     json_t *f;
     json_array_foreach(all, i, f) print_finding(f);
     long long members = field_integer(o, "members"), groups = field_integer(o, "groups");
     long long omitted = field_integer(o, "omitted");
     if (omitted > 0)
         printf("%lld more findings are not shown\n", omitted);
-    if (count == 0)
+    if (broken + warnings == 0)
         printf("healthy: member %s of %lld, %lld group%s\n", field_text(o, "member"), members,
                groups, groups == 1 ? "" : "s");
     else
-        printf("%zu broken, %zu warning%s\n", broken, count - broken,
-               count - broken == 1 ? "" : "s");
+        printf("%zu broken, %zu warning%s\n", broken, warnings, warnings == 1 ? "" : "s");
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -384,8 +399,6 @@ int cmd_doctor(int argc, char **argv)
             "daemon does not answer, or this user may not query it; 64 bad usage.",
         .max = 1};
     struct asked_for a;
-    size_t i, broken = 0;
-    json_t *f;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)
         return ~status;
@@ -396,14 +409,13 @@ int cmd_doctor(int argc, char **argv)
     if (o == NULL)
         return status;
     const json_t *all = json_object_get(o, "findings");
-    json_array_foreach(all, i, f) broken += is_broken(f);
-    size_t count = json_array_size(all);
+    size_t broken = count_of(all, DOCTOR_BROKEN), warnings = count_of(all, DOCTOR_WARNING);
     json_object_del(o, "ok");
     json_object_del(o, "starting");
     if (a.json && !a.quiet)
         ask_print_json(o);
     else if (!a.quiet)
-        print_all(o, broken);
+        print_all(o, broken, warnings);
     json_decref(o);
-    return broken > 0 ? 2 : count > 0 ? 1 : EXIT_FINE;
+    return broken > 0 ? 2 : warnings > 0 ? 1 : EXIT_FINE;
 }

@@ -436,7 +436,9 @@ int cmd_init(int argc, char **argv)
     if (options.new_cluster && !is_id_named(&a)) /* check this before any file is written */
         return args_complain(a.verb, a.id, "no such member among the arguments of --new-cluster");
     if (sodium_init() < 0)
-        return ask_complain(a.verb, EXIT_IO, "no memory");
+        return ask_complain(
+            a.verb, EXIT_IO,
+            "cannot use keys: libsodium finds no random numbers, check /dev/urandom");
     status = options.new_cluster ? make_cluster(&a, &c) : ask_config(&a, &c) ? 0 : EXIT_CONFIG;
     if (status != 0)
         return status;
@@ -487,7 +489,11 @@ int cmd_readmit(int argc, char **argv)
     const struct config_member *me = ask_member(&a, &c);
     if (me == NULL)
         return EXIT_USAGE;
-    if (sodium_init() < 0 || !keys_read(&keys, c.key_file, KEYS_LOOKED_AFTER, &why))
+    if (sodium_init() < 0)
+        return ask_complain(
+            a.verb, EXIT_IO,
+            "cannot use keys: libsodium finds no random numbers, check /dev/urandom");
+    if (!keys_read(&keys, c.key_file, KEYS_LOOKED_AFTER, &why))
         return ask_complain(a.verb, EXIT_CONFIG, why.bytes);
     q = (struct asking){.quiet = a.quiet, .readmits = true};
     config_state_path(&c, me->peer.id, path);

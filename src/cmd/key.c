@@ -214,7 +214,9 @@ int cmd_key(int argc, char **argv)
                              : which <= 1 ? "expected a file"
                                           : "expected the number of a key");
     if (sodium_init() < 0)
-        return ask_complain(a.verb, EXIT_IO, "no memory");
+        return ask_complain(
+            a.verb, EXIT_IO,
+            "cannot use keys: libsodium finds no random numbers, check /dev/urandom");
     if (which == 0)
         return make(&a, a.word[1]);
     if (which == 4)

@@ -179,7 +179,10 @@ static bool read_on_lose(const struct words *w, struct run_options *o)
     o->on_lose = choice;
     o->signal = w->value[OWN_SIGNAL] != NULL ? signal_number(w->value[OWN_SIGNAL]) : SIGTERM;
     if (o->signal == 0 || o->signal == SIGSTOP) {
-        complain("--signal", "invalid signal: expected for example TERM, INT or 15");
+        complain("--signal",
+                 o->signal == 0 ? "invalid signal: expected for example TERM, INT or 15"
+                                : "STOP cannot end a command: name a signal that does, for example "
+                                  "TERM; to freeze the command, use --on-lose freeze");
         return false;
     }
     return true;
@@ -289,7 +292,7 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
     int length = beside ? (int)(dot - run) : (int)strlen(run);
     if (snprintf(status, CONFIG_FILE, "%.*s%s", length, run, beside ? ".status" : "") >=
         CONFIG_FILE)
-        return complain("", "the path of the socket is too long");
+        return complain(run, "the path is too long for a socket: use at most 107 bytes");
     config_make_absolute(status); /* the command may change its working directory */
     return 0;
 }
@@ -301,7 +304,8 @@ static int start(const struct asked_for *a, struct run_options *o, char **comman
         return complain(a->word[0], "the group is given twice: leave one of them out");
     o->group = a->words == 1 ? a->word[0] : a->group != NULL ? a->group : "";
     if (strlen(o->group) >= TALK_NAME)
-        return complain(o->group, "the name of the group is too long");
+        return complain(
+            o->group, "the name of the group is too long: use at most 63 bytes, see elect status");
     if (command[0] == NULL)
         return complain("", "expected -- CMD, see --help");
     if (o->shell && command[1] != NULL)

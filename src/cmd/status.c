@@ -275,7 +275,8 @@ int cmd_watch(int argc, char **argv)
         .text =
             "Print the current state of each group, and then one line for each change until the "
             "command is interrupted.\nExit: 0 success; 1 no such group; 3 no daemon answers, or "
-            "the daemon has ended; 64 bad usage; 78 configuration refused."};
+            "the daemon has ended or disconnected a reader that was too slow; 64 bad usage; 78 "
+            "configuration refused."};
     struct asked_for a;
     int status = ask_parse(&a, &spec, argc, argv);
     if (status < 0)

@@ -33,10 +33,9 @@ static void add_duration(struct text *t, double seconds)
 }
 
 /* Adds a date, and the time since then by the clock of this machine. */
-static void add_since(struct text *t, const char *date)
+static void add_date(struct text *t, const char *date)
 {
     struct tm tm = {0};
-    text_add(t, " since ");
     text_add(t, date);
     if (sscanf(date, "%d-%d-%dT%d:%d:%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
                &tm.tm_min, &tm.tm_sec) != 6)
@@ -78,15 +77,23 @@ static void add_leader(struct text *t, const json_t *group)
     text_add(t, elect_term_text((elect_term)field_integer(group, "term"), term));
 }
 
+/* Introduces the date since which this member knows the leader in this term, if it knows one. A
+ * follower learns of the leader after the election, or when it has started itself. */
+static bool add_since(struct text *t, const json_t *group)
+{
+    if (!json_is_string(json_object_get(group, "since")))
+        return false;
+    text_add(t, field_is_true(group, "leads") ? " since " : ", known since ");
+    return true;
+}
+
 void status_print_group(const json_t *group)
 {
     struct text t;
     text_clear(&t);
     add_leader(&t, group);
-    if (json_is_string(json_object_get(group, "since"))) {
-        text_add(&t, " since ");
+    if (add_since(&t, group))
         text_add(&t, field_text(group, "since"));
-    }
     if (!has_quorum(group))
         text_add(&t, "; no quorum");
     if (field_is_true(group, "paused"))
@@ -127,7 +134,8 @@ static void add_running(struct text *t, const json_t *work)
 {
     char text[64];
     text_add(t, "runs");
-    add_since(t, field_text(work, "since"));
+    text_add(t, " since ");
+    add_date(t, field_text(work, "since"));
     if (json_is_integer(json_object_get(work, "pid"))) {
         snprintf(text, sizeof text, ", pid %lld", (long long)field_integer(work, "pid"));
         text_add(t, text);
@@ -220,8 +228,8 @@ static void print_group(const json_t *group)
     struct text t;
     text_clear(&t);
     add_leader(&t, group);
-    if (json_is_string(json_object_get(group, "since")))
-        add_since(&t, field_text(group, "since"));
+    if (add_since(&t, group))
+        add_date(&t, field_text(group, "since"));
     args_wrapped(t.bytes, 0);
     print_quorum(group);
     print_leader_work(group);

@@ -81,6 +81,13 @@ static int64_t office_length(uint32_t lease, uint32_t drift, uint32_t grain)
     return lease * (million - drift) / (million + drift) - grain;
 }
 
+/* The inverse of office_length(), rounded up. */
+int64_t elect_shortest_lease(const struct elect_config *config, uint32_t drift, uint32_t grain)
+{
+    const int64_t million = 1000000, slow = million - drift, fast = million + drift;
+    return ((elect_shortest_office(config) + grain) * fast + slow - 1) / slow;
+}
+
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease)
 {
     return office_length(lease, config->drift, config->grain);
@@ -146,7 +153,7 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
         return ELECT_NO_SUCH_ROLE;
     int64_t office = office_length(lease, drift, grain);
     uint32_t longest = config->max_lease > 0 ? config->max_lease : MAX_LEASE;
-    if (lease > longest || office < elect_shortest_office(config))
+    if (lease > longest || lease < elect_shortest_lease(config, drift, grain))
         return lease > longest ? ELECT_TOO_LONG : ELECT_LEASE_TOO_SHORT;
     if (renewal == 0 || 3 * (int64_t)renewal > office)
         return ELECT_RENEWAL_TOO_LONG;

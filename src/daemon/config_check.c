@@ -103,8 +103,9 @@ static bool check_times(struct config *c)
                                ": it is at most max-lease, which must be raised first, on all "
                                "members");
     case ELECT_LEASE_TOO_SHORT:
-        snprintf(text, sizeof text, ": with a delay of %g ms it must be longer than %g ms",
-                 c->delay / 1e3, (double)elect_shortest_office(&e) / 1e3);
+        snprintf(text, sizeof text,
+                 ": with a delay of %g ms and rho %g%% it must be at least %lldus", c->delay / 1e3,
+                 c->rho / 1e4, (long long)elect_shortest_lease(&e, c->rho, 1));
         return config_complain(c, "lease is too short", NULL, text);
     case ELECT_RENEWAL_TOO_LONG: return refuse_renewal(c, true);
     case ELECT_RENEWAL_TOO_SHORT: return refuse_renewal(c, false);

@@ -422,15 +422,7 @@ bool control_open(struct control *c, enum control_which which, const char *path,
 
 void control_close(struct control *c)
 {
-    while (c->clients != NULL)
-        let_go(c->clients);
-    free_gone(c);
-    if (c->most != 0) {
-        uv_close((uv_handle_t *)&c->poll, NULL);
-        uv_close((uv_handle_t *)&c->late, NULL);
-        close(c->ready);
-        c->most = 0;
-    }
+    /* first, so that a watcher that is disconnected can tell that the daemon ends */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         struct control_door *door = &c->door[i];
         if (door->control == NULL)
@@ -439,5 +431,14 @@ void control_close(struct control *c)
         close(door->fd);
         unlink(door->path);
         door->control = NULL;
+    }
+    while (c->clients != NULL)
+        let_go(c->clients);
+    free_gone(c);
+    if (c->most != 0) {
+        uv_close((uv_handle_t *)&c->poll, NULL);
+        uv_close((uv_handle_t *)&c->late, NULL);
+        close(c->ready);
+        c->most = 0;
     }
 }

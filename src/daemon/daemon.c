@@ -522,6 +522,12 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     return run_socket_open(&d->work, complaint);
 }
 
+static const char *name_of_member(void *context, uint16_t id)
+{
+    const struct daemon *d = context;
+    return config_name(&d->config, id);
+}
+
 static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
                         struct text *complaint)
 {
@@ -534,6 +540,7 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
     e->options.peer_news = heard_of;
     e->options.deposit = deposited;
     e->options.note = inquiry_note;
+    e->options.name = name_of_member;
     e->options.context = d;
     for (unsigned link = 0; link < d->me->peer.links; link++) {
         const union elect_address *own = &e->peer[d->me - d->config.member].link[link];
@@ -613,8 +620,10 @@ static void close_all(struct daemon *d)
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);
-    for (unsigned i = 0; i < SESSION_PEERS; i++)
+    for (unsigned i = 0; i < SESSION_PEERS; i++) {
         json_decref(d->doctor.peer[i].work.groups);
+        json_decref(d->doctor.peer[i].work.ready);
+    }
 }
 
 static void log_start(struct daemon *d)

@@ -1,6 +1,7 @@
 /* Evaluates the findings of doctor.h, logs them, and answers the verb `doctor`. */
 #include "answers.h"
 
+#include "run_queue.h"
 #include "trusted.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@
 
 const char *doctor_severity_name(enum doctor_severity severity)
 {
-    static const char *const names[] = {"ok", "warning", "broken"};
+    static const char *const names[] = {"ok", "note", "warning", "broken"};
     return names[severity];
 }
 
@@ -105,6 +106,73 @@ static void check_leaders_run(struct daemon *d, unsigned group)
                name);
 }
 
+/* Returns true if a run works under the leader. */
+static bool leader_works(const struct daemon *d, unsigned group)
+{
+    const struct elect_news *news = &d->group[group].news;
+    if (!news->known)
+        return false;
+    if (news->leads || news->leader == d->me->peer.id)
+        return d->work.group[group].holder != NULL;
+    const struct peer_work *w = &d->doctor.peer[inquiry_peer(d, news->leader)].work;
+    return w->date >= d->group[group].since &&
+           json_object_get(w->groups, d->config.group[group]) != NULL;
+}
+
+/* Returns true if the member may have a healthy run that waits: it has not reported that it has
+ * none. */
+static bool may_have_run(const struct daemon *d, unsigned group, uint8_t rank)
+{
+    size_t i;
+    json_t *name;
+    uint16_t id = d->elect.id[rank];
+    if (id == d->me->peer.id)
+        return run_queue_has_healthy(&d->work, group);
+    const struct peer_work *w = &d->doctor.peer[inquiry_peer(d, id)].work;
+    bool has = !json_is_array(w->ready);
+    json_array_foreach(w->ready, i, name) has =
+        has ||
+        (json_is_string(name) && strcmp(json_string_value(name), d->config.group[group]) == 0);
+    return has;
+}
+
+/* Returns those members that may have a healthy run. A follower does not know which of the other
+ * followers stand aside. */
+static elect_set with_runs(const struct daemon *d, unsigned group, elect_set members)
+{
+    elect_set some = 0;
+    for (; members != 0; members &= members - 1)
+        if (may_have_run(d, group, (uint8_t)__builtin_ctzll(members)))
+            some |= members & -members;
+    return some;
+}
+
+/* Finds that the work ends with the leader, because no other member would start it. This may be
+ * intended. */
+static void check_heirs_run(struct daemon *d, unsigned group, elect_set ready)
+{
+    const struct elect_news *news = &d->group[group].news;
+    const char *name = d->config.group[group];
+    uint8_t heir = elect_member_node(d->member, group)->mandate.presence.heir;
+    uint8_t leader = news->known ? elect_rank(&d->elect, news->leader) : d->elect.n;
+    if (leader >= d->elect.n || !leader_works(d, group))
+        return;
+    const char *leads = d->name[leader];
+    if (d->config.lead_only_with_runner[group] &&
+        with_runs(d, group, ready & ~((elect_set)1 << leader)) == 0)
+        remedy(find(&d->doctor, DOCTOR_NOTE, "runs", (int)group, name,
+                    "only the leader %s has a healthy elect run (lead-only-with-runner = yes), so "
+                    "no member can replace it",
+                    leads),
+               "start elect run on another member, too");
+    else if (heir < d->elect.n && heir != leader && !may_have_run(d, group, heir))
+        remedy(
+            find(&d->doctor, DOCTOR_NOTE, "runs", (int)group, name,
+                 "the leader %s has a run, but the heir %s has none: nothing would work under it",
+                 leads, d->name[heir]),
+            "start elect run on %s, or set lead-only-with-runner = yes", d->name[heir]);
+}
+
 static void check_readiness(struct daemon *d, unsigned group)
 {
     const struct elect_node *node = elect_member_node(d->member, group);
@@ -115,6 +183,7 @@ static void check_readiness(struct daemon *d, unsigned group)
         return;
     if (ready != 0) {
         check_leaders_run(d, group);
+        check_heirs_run(d, group, ready);
         return;
     }
     remedy(find(&d->doctor, known ? DOCTOR_WARNING : DOCTOR_BROKEN, "runs", (int)group, name,
@@ -498,7 +567,8 @@ void doctor_tick(struct daemon *d)
     for (unsigned i = 0; i < r->seen; i++)
         r->memory[i].missed = (uint8_t)(r->memory[i].missed + (r->memory[i].missed < LASTS));
     for (unsigned i = 0; i < r->count; i++) {
-        struct finding_seen *s = remember(r, &r->finding[i]);
+        bool note = r->finding[i].severity == DOCTOR_NOTE;
+        struct finding_seen *s = note ? NULL : remember(r, &r->finding[i]);
         if (s == NULL)
             continue;
         s->missed = 0;
@@ -532,9 +602,11 @@ static json_t *finding_json(const struct daemon *d, const struct finding *f)
 json_t *doctor_worst(const struct daemon *d)
 {
     const struct finding *worst = NULL;
-    for (unsigned i = 0; i < d->doctor.count; i++)
-        if (worst == NULL || d->doctor.finding[i].severity > worst->severity)
-            worst = &d->doctor.finding[i];
+    for (unsigned i = 0; i < d->doctor.count; i++) {
+        const struct finding *f = &d->doctor.finding[i];
+        if (f->severity > (worst != NULL ? worst->severity : DOCTOR_NOTE))
+            worst = f;
+    }
     return worst != NULL ? finding_json(d, worst) : json_null();
 }
 

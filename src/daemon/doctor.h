@@ -12,7 +12,8 @@
 #define DOCTOR_FINDINGS 96
 #define DOCTOR_TEXT     320
 
-enum doctor_severity { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_BROKEN };
+/* NOTE: may be intended; it is not logged, and a cluster with notes is healthy. */
+enum doctor_severity { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_BROKEN };
 
 struct finding {
     uint8_t severity; /* enum doctor_severity */
@@ -51,6 +52,7 @@ struct peer_work {
     elect_time heard; /* when the report came; 0: never */
     int64_t date;     /* when the report came, in microseconds since 1970 */
     json_t *groups;   /* {"main": [pid, since]}; without a key, a group has no work there */
+    json_t *ready;    /* ["main"]: the groups in which a healthy run works or waits there */
 };
 
 struct doctor {

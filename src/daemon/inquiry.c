@@ -7,18 +7,21 @@
  *     {"settings_from": 0}
  *     {"settings": {"lease": "1000 ms", ...}, "from": 0, "next": 12}     next: null at the end
  *     {"clock_from": 1234567}
- *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]}}
+ *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]},
+ *      "ready": ["main"]}
  *
  * Each note is one datagram, which may be lost; a client then repeats its question. The clocks of
  * two members differ, so an answer contains the time of the answering member, and the client also
  * receives the times of the question and of the answer by the clock of this member. `work` contains
  * the process id (0: unknown) and the start of the work in each group, which elect status shows on
- * other members. orders.h describes further notes.
+ * other members. `ready` contains the groups in which a healthy run works or waits. orders.h
+ * describes further notes.
  */
 #include "daemon.h"
 
 #include "../base/clock.h"
 #include "run_connection.h"
+#include "run_queue.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -253,21 +256,40 @@ static json_t *work_here(const struct daemon *d)
     return all;
 }
 
+/* Returns the groups in which a healthy run works or waits here, as many as fit into a note that
+ * also has `work`. */
+static json_t *ready_here(const struct daemon *d, const json_t *work)
+{
+    json_t *all = json_array();
+    size_t used = json_dumpb(work, NULL, 0, JSON_COMPACT);
+    for (unsigned i = 0; i < d->config.groups; i++) {
+        size_t size =
+            used + json_dumpb(all, NULL, 0, JSON_COMPACT) + strlen(d->config.group[i]) + 16;
+        if (run_queue_has_healthy(&d->work, i) && size < ELECT_UV_NOTE - MARGIN)
+            json_array_append_new(all, json_string(d->config.group[i]));
+    }
+    return all;
+}
+
 static void tell_clock(struct daemon *d, uint16_t whom, json_int_t asked)
 {
-    if (!is_too_often(d, whom))
-        inquiry_send(d, whom,
-                     json_pack("{s:I, s:I, s:o}", "clock", asked, "now_us",
-                               (json_int_t)elect_uv_now(), "work", work_here(d)));
+    if (is_too_often(d, whom))
+        return;
+    json_t *work = work_here(d), *ready = ready_here(d, work);
+    inquiry_send(d, whom,
+                 json_pack("{s:I, s:I, s:o, s:o}", "clock", asked, "now_us",
+                           (json_int_t)elect_uv_now(), "work", work, "ready", ready));
 }
 
 static void hear_clock(struct daemon *d, uint16_t from, const json_t *note)
 {
     struct peer_work *work = &d->doctor.peer[inquiry_peer(d, from)].work;
     json_decref(work->groups);
+    json_decref(work->ready);
     *work = (struct peer_work){.heard = elect_uv_now(),
                                .date = date_now(),
-                               .groups = json_incref(json_object_get(note, "work"))};
+                               .groups = json_incref(json_object_get(note, "work")),
+                               .ready = json_incref(json_object_get(note, "ready"))};
     doctor_hear_clock(d, inquiry_peer(d, from), json_integer_value(json_object_get(note, "clock")),
                       json_integer_value(json_object_get(note, "now_us")));
 }

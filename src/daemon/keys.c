@@ -59,7 +59,8 @@ static bool is_own(int fd, const char *path, enum keys_whose whose, struct text 
 {
     struct stat is;
     if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
-        return text_complain(complaint, path, "not a regular file", "");
+        return text_complain(complaint, path, "it is not a regular file",
+                             ": copy the key of the cluster there");
     bool roots = whose == KEYS_LOOKED_AFTER && geteuid() == 0;
     if (!roots && is.st_uid != geteuid() && is.st_uid != 0)
         return text_complain(complaint, path, "another user owns it",
@@ -79,13 +80,17 @@ static bool take_file(struct keys *k, int fd, const char *path, struct text *com
     char bytes[KEYS_BYTES];
     struct text why;
     ssize_t length = read(fd, bytes, sizeof bytes);
+    int error = errno;
     text_clear(&why);
     bool fine = length >= 0 && (size_t)length < sizeof bytes;
     if (fine) {
         bytes[length] = '\0';
         fine = keys_parse(k, bytes, &why);
     } else {
-        text_add(&why, "too long for a key file");
+        text_add(&why, length < 0
+                           ? strerror(error)
+                           : "it has more than 1023 bytes, too many for a key file: copy the "
+                             "key of the cluster there");
     }
     sodium_memzero(bytes, sizeof bytes);
     return fine || text_complain(complaint, path, why.bytes, "");

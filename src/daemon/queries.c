@@ -350,10 +350,13 @@ void query_messages(struct daemon *d, struct control_client *client, json_t *req
     const char *whom = json_string_value(json_object_get(request, "member"));
     const struct config_member *m = whom != NULL ? config_member(&d->config, whom) : d->me;
     int group = answer_group(d, client, request);
+    char why[128];
     if (group < 0)
         return;
     if (m == NULL) {
-        answer_refuse(client, "no member has this name");
+        snprintf(why, sizeof why, "there is no member %.63s: see elect members", whom);
+        text_clean(why);
+        answer_refuse(client, why);
         return;
     }
     json_int_t last = json_is_integer(seconds) ? json_integer_value(seconds) : LONG_WAIT;

@@ -101,7 +101,7 @@ static void explain_refusal(const struct daemon *d, unsigned group, const struct
     if (rule->number == ELECT_RULE_CHANGE_TOO_SOON)
         text_add(complaint, "; retry after one lease");
     if (rule->number == ELECT_RULE_CHANGE_TOO_LARGE)
-        text_add(complaint, "; change one voter at a time, or transfer leadership first");
+        text_add(complaint, "; change one voter at a time, or run elect resign first");
 }
 
 /* Changes the membership of each group that this member leads, because only a leader can do so. The

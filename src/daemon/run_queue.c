@@ -130,8 +130,7 @@ void run_queue_yield(struct run_connection *c, bool failed, const char *why)
     g->yields = true;
 }
 
-/* Returns true if a run of this group works, or waits and may work. */
-static bool has_healthy(const struct work *w, unsigned group)
+bool run_queue_has_healthy(const struct work *w, unsigned group)
 {
     bool has = w->group[group].holder != NULL;
     for (const struct run_connection *c = w->connections; c != NULL; c = c->next)
@@ -146,7 +145,7 @@ const char *run_queue_why_aside(const struct work *w, unsigned group)
         return "it is shutting down";
     if (run_queue_backs_off(w, group) > 0)
         return "its work failed here";
-    if (has_run && !has_healthy(w, group))
+    if (has_run && !run_queue_has_healthy(w, group))
         return "no elect run here is healthy";
     if (!has_run && w->config->lead_only_with_runner[group])
         return "no elect run is connected here";
@@ -253,6 +252,16 @@ static bool is_fresh(const struct work *w, unsigned group)
     return work_shown(w, group).until - elect_uv_now() >= elect_office_length(e, e->lease) / 2;
 }
 
+/* Returns why no run may start while this member backs off. */
+static const char *explain_back_off(const struct work *w, unsigned group)
+{
+    static char text[96];
+    snprintf(text, sizeof text,
+             "the last run here failed: this member backs off for another %lld s",
+             (long long)(run_queue_backs_off(w, group) + 999999) / 1000000);
+    return text;
+}
+
 const char *run_queue_why_not_now(const struct run_connection *c)
 {
     const struct work *w = c->work;
@@ -262,7 +271,7 @@ const char *run_queue_why_not_now(const struct run_connection *c)
            : !work_shown(w, c->group).leads ? ""
            : now < g->last                  ? "earlier work for this group may not have stopped yet"
            : w->leaves                      ? "this member is stopping"
-           : now < g->failures.until        ? "the last run here failed: this member backs off"
+           : now < g->failures.until        ? explain_back_off(w, c->group)
            : !is_fresh(w, c->group)         ? "its lease is not being renewed"
            : run_queue_next_turn(c, c->group, now) > now ? is_paced
            : run_queue_waiting(w, c->group) > 0          ? ""

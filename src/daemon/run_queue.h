@@ -25,6 +25,8 @@ unsigned run_queue_waiting(const struct work *w, unsigned group);
  * its runs is healthy, or it has no run although the group needs one. Returns NULL if the member
  * may lead. */
 const char *run_queue_why_aside(const struct work *w, unsigned group);
+/* Returns true if a run of this group works, or waits and may work. */
+bool run_queue_has_healthy(const struct work *w, unsigned group);
 /* Returns how long this member still backs off after a failed run, in microseconds; 0 if it does
  * not. */
 elect_time run_queue_backs_off(const struct work *w, unsigned group);

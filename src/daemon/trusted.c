@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD 256 /* bytes at the start of a program that are checked */
+#define HEAD  256 /* bytes at the start of a program that are checked */
+#define SHOWN 68  /* bytes of a path that is too long, with dots and NUL */
 
 /* The state of the walk. */
 struct walk {
@@ -33,6 +34,13 @@ static bool refuse(const struct walk *w, const char *what, const char *remedy)
     return text_complain(w->complaint, "", what, remedy);
 }
 
+/* Returns the start of a path that is too long to be shown. */
+static const char *start_of(const char *path, char start[SHOWN])
+{
+    snprintf(start, SHOWN, "%.*s...", SHOWN - 4, path);
+    return start;
+}
+
 /* Refuses a name that could not be opened, with the reason from errno. */
 static bool refuse_missing(const struct walk *w)
 {
@@ -47,13 +55,15 @@ static bool refuse_missing(const struct walk *w)
 
 static bool next_name(struct walk *w)
 {
+    char start[SHOWN];
     w->name += w->length + 1;
     w->length = strcspn(w->name, "/");
     if (w->length == 0 || strncmp(w->name, ".", w->length) == 0 ||
         strncmp(w->name, "..", w->length) == 0)
         return refuse(w, "the path has \".\", \"..\" or an empty name there", ": write it without");
     if (w->length > NAME_MAX)
-        return text_complain(w->complaint, "a name in the path of a program", "too long", "");
+        return text_complain(w->complaint, start_of(w->path, start), "a name in it is too long",
+                             ": use at most 255 bytes for each name");
     return true;
 }
 
@@ -84,7 +94,7 @@ static bool may_pass(const struct walk *w)
 static bool check_program(const struct walk *w, bool folder_is_shared)
 {
     if (!S_ISREG(w->is.st_mode))
-        return refuse(w, "it is not a regular file", "");
+        return refuse(w, "it is not a regular file", ": write the path of a program");
     if (folder_is_shared)
         return refuse(w, "it is in a folder where others may put files",
                       ": move it into a folder of its own");
@@ -116,7 +126,7 @@ static bool look(struct walk *w)
     if (is_last(w))
         return check_program(w, shared);
     if (!S_ISDIR(w->is.st_mode))
-        return refuse(w, "it is not a folder", "");
+        return refuse(w, "it is not a folder", ": correct the path of the hook");
     return may_pass(w) ||
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
@@ -147,12 +157,14 @@ static bool begin(struct walk *w)
 
 static int open_for(const char *path, uid_t user, struct text *complaint)
 {
+    char start[SHOWN];
     struct walk w = {.path = path, .name = path, .fd = -1, .user = user, .complaint = complaint};
     bool fine = false;
     if (path[0] != '/')
         text_complain(complaint, path, "not an absolute path", ": begin it with /");
     else if (strlen(path) >= PATH_MAX)
-        text_complain(complaint, "the path of a program", "too long", "");
+        text_complain(complaint, start_of(path, start), "the path is too long",
+                      ": use at most 4095 bytes");
     else
         fine = begin(&w);
     while (fine && !is_last(&w))

@@ -160,7 +160,8 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     /* with SIGCHLD ignored, waitpid could not report the end of children */
     signal(SIGCHLD, SIG_DFL);
     if (sodium_init() < 0)
-        return text_complain(complaint, "demo", "no memory", "");
+        return text_complain(complaint, "cannot use keys", "libsodium finds no random numbers",
+                             ", check /dev/urandom");
     tree_adopt(); /* if the supervisor is killed, its daemons become children of this process */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);

@@ -87,7 +87,10 @@ bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room)
         return false;
     }
     if ((size_t)snprintf(parent, sizeof parent, "%s%s", mount, own) >= sizeof parent) {
-        snprintf(why, room, "the path of the control group is too long");
+        snprintf(why, room,
+                 "the path of the control group of this process is too long: start elect run where "
+                 "it has at most %zu bytes, or without --cgroup",
+                 sizeof parent - 1);
         return false;
     }
     if (!demanded && !delegated(parent)) {

@@ -607,7 +607,8 @@ static void hear_note(struct runner *r, const struct note *n)
                  outcome_signal(r->o->signal));
         break;
     case NOTE_FROZEN:
-        tell_not_renewed(r);
+        if (atomic_load(&r->page->unhealthy) == 0) /* otherwise NOTE_UNHEALTHY has told the cause */
+            tell_not_renewed(r);
         r->frozen = true;
         hold(r);
         break;

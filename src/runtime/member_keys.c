@@ -39,17 +39,28 @@ static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, 
     return false;
 }
 
+/* Writes the name of a member; "member ID" if the host has named none. */
+static const char *name_of(const struct elect_member *m, uint16_t id, char text[ELECT_UV_NAME])
+{
+    if (m->options.name != NULL)
+        snprintf(text, ELECT_UV_NAME, "%s", m->options.name(m->options.context, id));
+    else
+        snprintf(text, ELECT_UV_NAME, "member %u", id);
+    return text;
+}
+
 bool elect_member_key_use(struct elect_member *m, uint8_t id, char *why, size_t room)
 {
     uint8_t slot = sessions_slot(m->sessions, id);
     uint16_t whom;
+    char name[ELECT_UV_NAME];
     if (slot == SESSION_KEYS) {
         snprintf(why, room, "key %u is not installed here", id);
         return false;
     }
     if (in_the_way(m, slot, true, &whom)) {
-        snprintf(why, room, "member %u does not accept key %u yet: install it there first", whom,
-                 id);
+        snprintf(why, room, "%s does not accept key %u yet: install it there first",
+                 name_of(m, whom, name), id);
         return false;
     }
     sessions_use(m->sessions, slot);
@@ -62,6 +73,7 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
 {
     uint8_t slot = sessions_slot(m->sessions, id);
     uint16_t whom;
+    char name[ELECT_UV_NAME];
     if (slot == SESSION_KEYS || slot == m->sessions->use) {
         snprintf(why, room,
                  slot == SESSION_KEYS ? "key %u is not installed here"
@@ -70,15 +82,14 @@ bool elect_member_key_remove(struct elect_member *m, uint8_t id, bool force, cha
         return false;
     }
     if (!force && in_the_way(m, m->sessions->use, true, &whom)) {
-        snprintf(why, room, "member %u does not accept the key in use: install it there first",
-                 whom);
+        snprintf(why, room, "%s does not accept the key in use: install it there first",
+                 name_of(m, whom, name));
         return false;
     }
     if (!force && in_the_way(m, slot, false, &whom)) {
         snprintf(why, room,
-                 "member %u still uses key %u: use another key there first, or cut it off with "
-                 "--force",
-                 whom, id);
+                 "%s still uses key %u: use another key there first, or cut it off with --force",
+                 name_of(m, whom, name), id);
         return false;
     }
     sessions_remove_key(m->sessions, slot);

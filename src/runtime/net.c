@@ -100,14 +100,20 @@ static int bound(const union elect_address *at, int *fd)
     return error;
 }
 
+union elect_address net_own(const struct elect_peer *me, const struct elect_peer *other,
+                            unsigned link)
+{
+    bool known = me->link[link].any.sa_family != AF_UNSPEC;
+    return known ? me->link[link] : anywhere(&other->link[link]);
+}
+
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
              unsigned *which)
 {
     int error = 0;
     for (*which = 0; *which < me->links && error == 0; ++*which) {
-        union elect_address any = anywhere(&other->link[*which]);
-        bool known = me->link[*which].any.sa_family != AF_UNSPEC;
-        error = bound(known ? &me->link[*which] : &any, &fd[*which]);
+        union elect_address own = net_own(me, other, *which);
+        error = bound(&own, &fd[*which]);
     }
     for (unsigned link = 0; error != 0 && link + 1 < *which; link++)
         close(fd[link]);

@@ -31,6 +31,10 @@ struct net {
     struct net_packet queue[NET_QUEUE];
 };
 
+/* Returns the address of `me` on a link, or the wildcard address of the family of `other`. */
+union elect_address net_own(const struct elect_peer *me, const struct elect_peer *other,
+                            unsigned link);
+
 /* Returns 0, or an errno; `which` is then the number of the link that failed, counted from 1. A
  * link without an address is bound to the wildcard address of the family of `other`. */
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],

@@ -132,7 +132,8 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     enum store_error error = store_open(&m->store, &real, &m->state);
     *forbidden = error != STORE_IO;
     if (error != STORE_FINE) {
-        snprintf(why, room, "%s: %s", m->options.state, store_text(error));
+        snprintf(why, room, "%s: %s", m->options.state,
+                 error == STORE_IO ? strerror(m->store.error) : store_text(error));
         return false;
     }
     if (m->state.condemned != 0) {
@@ -210,11 +211,23 @@ static void begin_sessions(struct elect_member *m)
     }
 }
 
-static const char *bind_remedy(int error)
+static const char *bind_remedy(int error, unsigned port)
 {
-    return error == EADDRINUSE ? "end the process that uses it, or choose another port"
-           : error == EACCES   ? "choose a port from 1024 on, or run this as user root"
-                               : "correct the address, or give it to this machine";
+    switch (error) {
+    case EADDRINUSE: return "end the process that uses it, or choose another port";
+    case EADDRNOTAVAIL: return "correct the address, or give it to this machine";
+    case EACCES:
+        if (port > 0 && port < 1024)
+            return "choose a port from 1024 on, or run this as user root";
+        return "check the rules of SELinux or AppArmor";
+    case EPERM: return "check the rules of SELinux, AppArmor and the service manager";
+    case EAFNOSUPPORT: return "this machine lacks that version of IP: enable it, or use the other";
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files";
+    case ENOMEM:
+    case ENOBUFS: return "free memory on this machine";
+    default: return "check the address and the network of this machine";
+    }
 }
 
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
@@ -230,15 +243,15 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
     int error = net_bind(&peer[me], &peer[me == 0], sockets, &link);
     if (error == 0)
         return true;
-    char host[INET6_ADDRSTRLEN] = "any address";
-    const union elect_address *a = &peer[me].link[link - 1];
-    bool six = a->any.sa_family == AF_INET6;
-    if (a->any.sa_family != AF_UNSPEC)
-        inet_ntop(a->any.sa_family,
-                  six ? (const void *)&a->six.sin6_addr : (const void *)&a->four.sin_addr, host,
-                  sizeof host);
+    char host[INET6_ADDRSTRLEN];
+    union elect_address a = net_own(&peer[me], &peer[me == 0], link - 1);
+    bool six = a.any.sa_family == AF_INET6;
+    unsigned port = ntohs(a.four.sin_port);
+    inet_ntop(a.any.sa_family,
+              six ? (const void *)&a.six.sin6_addr : (const void *)&a.four.sin_addr, host,
+              sizeof host);
     snprintf(why, room, six ? "cannot bind [%s]:%u: %s: %s" : "cannot bind %s:%u: %s: %s", host,
-             ntohs(a->four.sin_port), strerror(error), bind_remedy(error));
+             port, strerror(error), bind_remedy(error, port));
     return false;
 }
 
@@ -281,7 +294,7 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
     struct elect_member *m = calloc(1, sizeof *m);
     if (m == NULL || sodium_init() < 0 ||
         (m->sessions = sodium_malloc(sizeof *m->sessions)) == NULL) {
-        snprintf(why, room, "no memory");
+        snprintf(why, room, "cannot start the member: no memory for its sessions and keys");
         free(m);
         return NULL;
     }

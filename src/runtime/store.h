@@ -67,7 +67,7 @@ struct state {
 /* name, text for the user */
 #define STORE_ERRORS(X)                                                                            \
     X(FINE, "fine")                                                                                \
-    X(IO, "reading or writing failed")                                                             \
+    X(IO, "it cannot be read or written") /* `error` of struct store tells why */                  \
     X(EMPTY, "it is damaged (it has no intact record): move it away, then run elect readmit")      \
     X(OTHER_CLUSTER, "it belongs to another cluster: compare cluster id and state-dir")            \
     X(OTHER_NODE, "it belongs to another member: compare the ids of the members")                  \

@@ -184,6 +184,8 @@ const char *run_queue_why_aside(const struct work *w, unsigned group)
     return w != NULL && group == 0 ? "no elect run is connected here" : NULL;
 }
 
+bool run_queue_has_healthy(const struct work *w, unsigned group) { return w != NULL && group == 1; }
+
 int run_connection_pid(const struct run_connection *c) { return c != NULL; }
 
 bool run_connection_restarts(const struct run_connection *c) { return c == NULL; }

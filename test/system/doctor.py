@@ -189,14 +189,38 @@ def another_configuration(_):
 
 
 @case
+def heir_without_a_run(_):
+    """A leader whose heir has no run is a note: the cluster is healthy, but its work would end with the leader."""
+    with LocalCluster(times=CALM) as p:
+        leader, _ = p.begin()
+        heir = wait("the leader has an heir", lambda: p.known(leader)["heir"])
+        wait("no run, no note", lambda: all(p.elect(n, "doctor").returncode == 0 and not findings(p, n) for n in p.names))
+        runs = []
+        try:
+            runs.append(subprocess.Popen([ELECT, "run", "-c", p.conf, "--id", leader, "--", "sleep", "1000"]))
+            text = f"the leader {leader} has a run, but the heir {heir} has none"
+            for n in p.names:
+                wait("a note", lambda n=n: [f for f in found(p, n, "runs", "main", text) if f["severity"] == "note" and heir in f["do"]])
+                done = expect("healthy", p.elect(n, "doctor"), 0, out=("note     runs main", f"start elect run on {heir}, or set lead-only", "healthy: "))
+                holds("the status reports no finding", text not in p.elect(n, "status").stdout, done)
+            runs.append(subprocess.Popen([ELECT, "run", "-c", p.conf, "--id", heir, "--", "sleep", "1000"]))
+            wait("no note", lambda: not any(found(p, n, "runs", "main") for n in p.names))
+            holds("it is not logged", not any(text in p.log(n) for n in p.names))
+        finally:
+            for run_ in runs:
+                run_.terminate()
+                run_.wait()
+
+
+@case
 def no_daemon(_):
     with LocalCluster() as p:
-        expect("doctor", p.elect("a", "doctor"), 2, out=("broken   daemon a", "no daemon runs here: elect daemon --id a"))
+        expect("doctor", p.elect("a", "doctor"), 2, out=("broken   daemon a", f"no daemon runs here: elect daemon -c {p.conf} --id a"))
         os.chmod(p.folder / "key", 0o644)
         expect("key", p.elect("a", "doctor"), 2, out=("keys ", "permissions "))
         p.conf.write_text("[cluster]\nlaese = 1s\n")
         expect("configuration", run("doctor", "-c", p.conf), 2, out=("broken   configuration", "elect config check"))
-        expect("nowhere", run("doctor", "-S", p.folder / "nowhere.status"), 3, err="no daemon runs here")
+        expect("nowhere", run("doctor", "-S", p.folder / "nowhere.status"), 3, err="there is no such socket: correct the path")
 
 
 @case

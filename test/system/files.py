@@ -313,7 +313,7 @@ def bad_files(_):
                 (good.replace(f":{p.ports['b']}", f":{p.ports['b']}, 127.0.0.1:{p.ports['b']}", 1).replace(
                     f":{p.ports['a']}", f":{p.ports['a']}, 127.0.0.1:1", 1).replace(
                     f":{p.ports['c']}", f":{p.ports['c']}, 127.0.0.1:2", 1), 'member "b" has an address twice'),
-                (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms it must be longer than 4000 ms"),
+                (good.replace("delay = ", "delay = 500ms\n# ", 1), "with a delay of 500 ms and rho 1% it must be at least 4080810us"),
                 (good.replace("id = 2\n", "id = 65536\n", 1), "not a number \"65536\": expected 0 to 65535"),
                 (good.replace("id = 2\n", "", 1), "member \"b\" has no id"),
                 (good.replace("[group main]", "[group main]\nx = 1"), f":{count + 2}: unknown key \"x\": one of lead-only-with-runner"),

@@ -43,7 +43,7 @@ def usage(_):
                 (["-w", "5", "--", "true"], "expected for example 200ms"), (["--on-lose", "stpo", "--", "true"], "--on-lose"),
                 (["--on-exit", "yeild", "--", "true"], "did you mean yield?"),
                 (["--on-exit", "yield", "-n", "--", "true"], "cannot be used with --no-wait"), (["--resign", "--", "true"], "removed: a command that fails"),
-                (["-s", "TERMINATE", "--", "true"], "invalid signal"), (["-s", "STOP", "--", "true"], "invalid signal"),
+                (["-s", "TERMINATE", "--", "true"], "invalid signal"), (["-s", "STOP", "--", "true"], "--signal: STOP cannot end a command"),
                 (["-E", "256", "--", "true"], "from 0 to 255"), (["--once", "--respawn", "--", "true"], "cannot be used with --respawn"),
                 (["-n", "-w", "1s", "--", "true"], "cannot be used with --max-wait"), (["--shell", "--", "echo", "a"], "one word"),
                 (["--health-every", "1s", "--", "true"], "use it only with --health"), (["--health", " ", "--", "true"], "the command is empty"),
@@ -64,7 +64,7 @@ def usage(_):
         elsewhere = subprocess.run([ELECT, "run", "-c", f.folder / "nowhere", "--", "true"], capture_output=True, text=True)
         holds("no configuration", elsewhere.returncode == 125 and "No such file" in elsewhere.stderr, elsewhere)
     alone = subprocess.run([ELECT, "run", "-S", f.status_path, "--", "true"], capture_output=True, text=True)
-    holds("no daemon", alone.returncode == 125 and "no daemon runs here" in alone.stderr and alone.stderr.count("\n") == 1, alone)
+    holds("no daemon", alone.returncode == 125 and ": there is no such socket: correct the path" in alone.stderr and alone.stderr.count("\n") == 1, alone)
 
 
 @case
@@ -503,6 +503,7 @@ def on_lose_freeze(_):
         r.fake.wait("the run requests the office again", lambda: f.words().count("HOLD") == 5)
         r.signal(signal.SIGTERM)
         holds("the run ends while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
+        holds("it says that it freezes", "; freezing " in r.err and "; stopping " not in r.err, r.err)
         holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
 
 
@@ -673,6 +674,13 @@ def health(_):
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
             slow.touch()
             holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
+        with begin(f, OBEYS, "--on-lose", "freeze", "--health", f"test ! -e {sign}-2", "--health-every", "1s", "--health-tries", "2") as r:
+            f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
+            (f.folder / "sick-2").touch()
+            wait("all processes are stopped", lambda: {state(p) for p in r.workers()} == {"T"})
+            r.signal(signal.SIGTERM)
+            holds("it says that it freezes, and why", r.end() == 143 and "the health check fails; freezing " in r.err
+                  and "was not renewed" not in r.err and "; stopping" not in r.err, r.err)
         holds("no check is left", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
 

@@ -133,9 +133,10 @@ def screen(_):
 
         def said(name, *patterns):
             def found():
+                known = "" if name == leader else ", known"
                 lines = expect("status", p.elect(name, "status"), 0).stdout.splitlines()
                 holds("one screen", len(lines) <= 24 and max(map(len, lines)) <= 80, lines)
-                holds("the leader is on the first line", re.fullmatch(rf"group main: {leader} leads in term {text} since \S+Z \(\d+ \w+\)", lines[0]), lines)
+                holds("the leader is on the first line", re.fullmatch(rf"group main: {leader} leads in term {text}{known} since \S+Z \(\d+ \w+\)", lines[0]), lines)
                 return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
             return wait(f"{name}: {patterns}", found)
         voter = r"member +0  yes   up     \d\.\d s ago +1/1"

@@ -35,7 +35,12 @@ def no_daemon(_):
                       ["pause"], ["resume"], ["reload"], ["key", "list"]):
             expect(" ".join(words), p.elect("a", *words), 3, err="no daemon runs here: start it with elect daemon")
             expect(" ".join(words), run(*words, "-c", p.conf), 3, err="no daemon runs here")
-        expect("socket", run("is-leader", "-S", p.folder / "nowhere.status"), 3, err="no daemon runs here")
+        expect("socket", run("is-leader", "-S", p.folder / "nowhere.status"), 3, err=f"{p.folder}/nowhere.status: there is no such socket: correct the path")
+        with socket.socket(socket.AF_UNIX) as abandoned:
+            abandoned.bind(str(p.folder / "abandoned.status"))
+        expect("socket", run("is-leader", "-S", p.folder / "abandoned.status"), 3, err="abandoned.status: no daemon listens there: start it")
+        expect("socket", run("is-leader", "-S", p.folder / ("x" * 108 + ".status")), 64, err="the path is too long for a socket: use at most 107 bytes")
+        expect("socket", run("is-leader", "-S", "x" * 500), 64, err="--socket: the path is too long for a socket: use at most 107 bytes")
         expect("no such member", run("status", "-c", p.conf, "--id", "aa"), 64, err="did you mean a?")
         expect("no file", run("status", "-c", p.folder / "nowhere"), 78, err="No such file")
 
@@ -112,6 +117,8 @@ def status_and_history(_):
         expect("messages", p.elect(leader, "history", "--messages"), 0, out="ms ago")
         expect("--last alone", p.elect(leader, "history", "--last", "5"), 64, err="use it only with --messages")
         expect("--last", p.elect(leader, "history", "--messages", "--last", "-5"), 64, err="expected a number of seconds")
+        told = ask(p.socket(leader), {"verb": "messages", "member": "nobdy", "loud": True})
+        holds("no such member", told["error"] == "there is no member nobdy: see elect members", told)
         expect("quiet", p.elect(leader, "status", "-q"), 0, lines=0)
         expect("output", p.elect(leader, "status", "-o", "yaml"), 64, err="yaml")
 
@@ -302,7 +309,7 @@ def keys(_):
         expect("install", elect("a", "key", "install", new), 0, out="key 2 is accepted here")
         expect("install, again", elect("a", "key", "install", new), 0, out="key 2 is accepted here")
         expect("a third one", elect("a", "key", "install", same), 78, err="the key file has two keys already")
-        expect("use", elect("a", "key", "use", "2"), 1, err="does not accept key 2 yet: install it there first")
+        expect("use", elect("a", "key", "use", "2"), 1, err="elect key: b does not accept key 2 yet: install it there first")
         expect("install", elect("b", "key", "install", new), 0)
         wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
         expect("list", elect("a", "key", "list"), 0, out=("key 2 used", "key 1 accepted"))
@@ -349,7 +356,7 @@ def stolen_key(_):
             return answer(str(places["a"] / "state" / "member-1.status"), {"verb": "status"})["traffic"]["taken"]
         before = taken()
         wait("b has sent packets", lambda: taken() > before + 5)
-        expect("in use", elect("a", "key", "remove", "1"), 1, err=("still uses key 1", "--force"))
+        expect("in use", elect("a", "key", "remove", "1"), 1, err=("elect key: b still uses key 1", "--force"))
         expect("by force", elect("a", "key", "remove", "1", "--force"), 0, out="key 1 is removed")
         wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
         wait("a leader", led)
@@ -573,7 +580,7 @@ def without_a_mandate(_):
         p.start()
         wait("a leader", lambda: all(p.group(n).get("leader") == "c" for n in p.names))
         expect("is-leader", p.elect("c", "is-leader"), 0, out="yes, without a mandate")
-        expect("status", p.elect("a", "status"), 0, out="c leads without a mandate since")
+        expect("status", p.elect("a", "status"), 0, out="c leads without a mandate, known since")
         expect("resign", p.elect("c", "resign"), 1, err="cannot hand over with mandate = none: stop the leader instead")
         expect("pause", p.elect("c", "pause"), 1, err="cannot pause elections with mandate = none")
         p.daemons["c"].terminate()
@@ -659,6 +666,35 @@ def log_destinations(_):
                 holds(f"a {what}", "member a (1) starts" in log.readline())
                 holds(f"a {what}", "became leader in term" in log.readline())
                 p.kill("a")
+
+
+@case
+def slow_watch(_):
+    """A watcher that does not read is disconnected, and says so; the daemon has not ended."""
+    with LocalCluster("a") as p:
+        p.begin()
+        watcher = subprocess.Popen([ELECT, "watch", "-S", p.socket("a"), "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        holds("the present state", json.loads(watcher.stdout.readline())["group"] == "main")
+
+        def sockets():
+            """Returns how many sockets the member has. A client that was just answered may still count."""
+            folder, count = f"/proc/{member_of(p.daemons['a'].pid)}/fd", 0
+            for n in os.listdir(folder):
+                try:
+                    count += os.readlink(f"{folder}/{n}").startswith("socket:")
+                except FileNotFoundError:
+                    pass
+            return count
+        before = min(sockets() for _ in range(50))
+        for _ in range(4000):
+            ask(p.socket("a", "admin"), {"verb": "pause"})
+            ask(p.socket("a", "admin"), {"verb": "resume"})
+            if sockets() < before:
+                break
+        holds("the daemon disconnects it", sockets() < before, before)
+        _, said = watcher.communicate(timeout=LIMIT)
+        holds("the reason", watcher.returncode == 3 and b"the daemon disconnected this command, which read too slowly" in said, watcher.returncode, said)
+        expect("the daemon continues", p.elect("a", "is-leader"), 0, out="yes")
 
 
 @case

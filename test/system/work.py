@@ -425,6 +425,8 @@ def only_with_a_runner(_):
             wait("no member leads", lambda: not any(p.known(n)["leads"] for n in p.names))
         with running(p, "a"):
             holds("the member with a run leads", p.leader()[0] == "a", p.log("a"))
+            wait("elect doctor notes it", lambda: "only the leader a has a healthy elect run (lead-only-with-runner = yes), so no member can "
+                 "replace it" in p.elect("c", "doctor").stdout)
             before = p.log("c").count("stands aside")
             with running(p, "c"):
                 wait("c stands ready", lambda: "stands ready to lead again" in p.log("c"))
@@ -462,7 +464,8 @@ def only_with_a_runner_beside_a_witness(_):
                          "elect run there, or hand over to a member that has one: elect resign -g main" in p.elect(name, "doctor").stdout)
                 holds("the leader keeps its office", p.known("a")["leads"], p.log("a"))
                 expect("resign", p.elect("c", "resign", "-g", "main"), 0, out="b leads")
-                wait("doctor reports no more findings", lambda: "elect run" not in p.elect("b", "doctor").stdout)
+                wait("doctor reports only that no other member has a run", lambda: (said := p.elect("b", "doctor").stdout)
+                     and "has no healthy elect run" not in said and "note     runs main" in said and "only the leader b has" in said)
 
 
 @case

@@ -365,7 +365,17 @@ static void missing_and_inconsistent_values_are_reported(void **state)
     refused(WITH("renewal = 0ms\n"), "x.conf: renewal is too short: it must be more than 0, and at "
                                      "least 3/4 of delay");
     refused(WITH("lease = 100ms\nrenewal = 20ms\n"),
-            "x.conf: lease is too short: with a delay of 20 ms it must be longer than 160 ms");
+            "x.conf: lease is too short: with a delay of 20 ms and rho 1% it must be at least "
+            "163234us");
+    /* the lease that the message names is the shortest one that is accepted */
+    refused(WITH("lease = 163233us\nrenewal = 20ms\n"),
+            "x.conf: lease is too short: with a delay of 20 ms and rho 1% it must be at least "
+            "163234us");
+    assert_true(config_parse(&c, "x.conf", WITH("lease = 163234us\nrenewal = 20ms\n")));
+    refused(WITH("rho = 40%\nlease = 373ms\nrenewal = 20ms\n"),
+            "x.conf: lease is too short: with a delay of 20 ms and rho 40% it must be at least "
+            "373336us");
+    assert_true(config_parse(&c, "x.conf", WITH("rho = 40%\nlease = 373336us\nrenewal = 20ms\n")));
     refused(WITH("mandate = none\n"),
             "x.conf: member \"b\" has a role that needs a mandate: remove the role");
     refused(WITH("mandate = perhaps\n"),

@@ -655,6 +655,12 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     is_told(v, all & ~SET(4), all & ~SET(4)); /* a leader cannot remove itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
+    is_told(v, 0, 0); /* no members at all */
+    assert_rule(&v->a, CHANGE_TOO_LARGE);
+    is_told(v, all, all | SET(5)); /* a voter that the configuration lacks */
+    assert_rule(&v->a, CHANGE_TOO_LARGE);
+    is_told(v, all, all & ~SET(0)); /* a member without a vote */
+    assert_rule(&v->a, CHANGE_TOO_LARGE);
     struct voter resigned = *v, other = *v, succeeds = *v;
     succeeds.a.node.mandate.leader.term += 1 << 16; /* the leader asks for a larger term */
     is_told(&succeeds, all & ~SET(0), all & ~SET(0));

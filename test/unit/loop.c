@@ -7,10 +7,12 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -219,6 +221,22 @@ static void failed(void *context, bool forbidden, const char *why)
     fail_msg("the member stops: %s", why);
 }
 
+static struct elect_member_options dynamic_options(void)
+{
+    return (struct elect_member_options){.loop = &d.loop,
+                                         .id = ME,
+                                         .keys = 1,
+                                         .cluster = {1},
+                                         .key = {{1, {2}}},
+                                         .state = d.path,
+                                         .peers = 2,
+                                         .peer = d.peer,
+                                         .groups = 1,
+                                         .group = &d.group,
+                                         .announce = announced,
+                                         .fail = failed};
+}
+
 static int begin_dynamic(void **state)
 {
     char why[256] = "";
@@ -242,18 +260,7 @@ static int begin_dynamic(void **state)
                                        10000, 10000),
                      ELECT_FINE);
     assert_int_equal(elect_config_mandate(&d.group.config, 300000, 60000, 10000, 1), ELECT_FINE);
-    struct elect_member_options options = {.loop = &d.loop,
-                                           .id = ME,
-                                           .keys = 1,
-                                           .cluster = {1},
-                                           .key = {{1, {2}}},
-                                           .state = d.path,
-                                           .peers = 2,
-                                           .peer = d.peer,
-                                           .groups = 1,
-                                           .group = &d.group,
-                                           .announce = announced,
-                                           .fail = failed};
+    struct elect_member_options options = dynamic_options();
     d.member = elect_member_start(&options, &forbidden, why, sizeof why);
     assert_string_equal(why, "");
     d.s.id = IT;
@@ -415,6 +422,69 @@ static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void *
     assert_int_equal(reached(), AWAY); /* the old address is not used any more */
 }
 
+static void is_not_bound(const struct elect_peer peers[2], const char *expected)
+{
+    char why[256];
+    int own[ELECT_UV_LINKS];
+    assert_false(elect_member_bind(peers, 2, 1, own, why, sizeof why));
+    assert_string_equal(why, expected);
+}
+
+static void a_bind_that_fails_is_explained(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    struct elect_peer peers[] = {{.id = 1, .links = 1}, {.id = 2, .links = 1}};
+    char taken[128];
+    (void)state;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    peers[0].link[0].four = peers[1].link[0].four = at;
+    snprintf(taken, sizeof taken,
+             "cannot bind 127.0.0.1:%u: Address already in use: end the process that uses it, or "
+             "choose another port",
+             ntohs(at.sin_port));
+    is_not_bound(peers, taken);
+    close(fd);
+    peers[0].link[0].four.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1 */
+    peers[0].link[0].four.sin_port = htons(7400);
+    is_not_bound(peers, "cannot bind 192.0.2.1:7400: Cannot assign requested address: correct the "
+                        "address, or give it to this machine");
+    struct rlimit before, none = {0};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    peers[0].link[0] = (union elect_address){.any.sa_family = AF_UNSPEC};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    is_not_bound(peers,
+                 "cannot bind 0.0.0.0:0: Too many open files: raise the limit of open files");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* Stops and starts the member. Its start writes to the state file, and files may not grow. */
+static void a_state_file_that_cannot_be_written_is_named(void **state)
+{
+    char why[256], expected[256];
+    bool forbidden = true;
+    struct rlimit before, none = {0};
+    (void)state;
+    elect_member_stop(d.member);
+    uv_run(&d.loop, UV_RUN_DEFAULT);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    struct elect_member_options options = dynamic_options();
+    assert_null(elect_member_start(&options, &forbidden, why, sizeof why));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    snprintf(expected, sizeof expected, "%s: File too large", d.path);
+    assert_string_equal(why, expected);
+    assert_false(forbidden);
+    d.member = elect_member_start(&options, &forbidden, why, sizeof why);
+    assert_non_null(d.member);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +499,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_peer_that_may_have_moved_gets_each_packet_at_both_addresses, begin_dynamic,
             end_dynamic),
+        cmocka_unit_test(a_bind_that_fails_is_explained),
+        cmocka_unit_test_setup_teardown(a_state_file_that_cannot_be_written_is_named, begin_dynamic,
+                                        end_dynamic),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void programs_of_ours_are_trusted(void **state)
 
 static void paths_are_absolute_and_plain(void **state)
 {
-    char path[2 * PATH_MAX];
+    char path[2 * PATH_MAX], start[80];
     (void)state;
     make_script("hook", 0755);
     make_folder("sub", 0755);
@@ -164,17 +164,18 @@ static void paths_are_absolute_and_plain(void **state)
     refused(at("sub//hook"), at("sub/"), NO_NAME);
     refused(at("sub/"), at("sub/"), NO_NAME);
     refused_at("missing", MISSING);
-    refused(at("hook/"), at("hook"), "it is not a folder");
-    refused(at("hook/x"), at("hook"), "it is not a folder");
+    refused(at("hook/"), at("hook"), "it is not a folder: correct the path of the hook");
+    refused(at("hook/x"), at("hook"), "it is not a folder: correct the path of the hook");
     memset(path, 'a', sizeof path);
     path[0] = '/';
     path[NAME_MAX + 2] = '\0';
-    refused(path, "a name in the path of a program", "too long");
+    snprintf(start, sizeof start, "%.64s...", path);
+    refused(path, start, "a name in it is too long: use at most 255 bytes for each name");
     path[NAME_MAX + 1] = '\0';
     refused(path, path, MISSING);
     path[NAME_MAX + 1] = path[NAME_MAX + 2] = 'a';
     path[PATH_MAX] = '\0';
-    refused(path, "the path of a program", "too long");
+    refused(path, start, "the path is too long: use at most 4095 bytes");
 }
 
 static void only_executable_files_are_programs(void **state)
@@ -183,12 +184,12 @@ static void only_executable_files_are_programs(void **state)
     make_folder("folder", 0755);
     make_script("text", 0644);
     assert_int_equal(mkfifo(at("fifo"), 0700), 0);
-    refused_at("folder", "it is not a regular file");
-    refused_at("fifo", "it is not a regular file");
+    refused_at("folder", "it is not a regular file: write the path of a program");
+    refused_at("fifo", "it is not a regular file: write the path of a program");
     refused_at("text", "it is not executable: chmod +x it");
     refused("/dev/null", "/dev/null", WRITABLE);
     if (mknod(at("device"), S_IFCHR | 0700, makedev(1, 3)) == 0)
-        refused_at("device", "it is not a regular file");
+        refused_at("device", "it is not a regular file: write the path of a program");
     else
         SKIP_PART("a device", "needs root");
 }
