@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -397,17 +398,24 @@ def stopped_daemon(_):
             expect("--timeout", p.elect(leader, "status", "--timeout", bad), 64, err="--timeout: expected a number of seconds, 1 to 3600")
         expect("$ELECT_TIMEOUT", run("status", "-c", p.conf, "--id", leader, env={"ELECT_TIMEOUT": "soon"}), 64,
                err="ELECT_TIMEOUT: expected a number of seconds")
-        queue = []
+        queue, limits = [], resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = limits[1] if limits[1] != resource.RLIM_INFINITY else 4096
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), limits[1]))
+        full = False
         try:
-            while len(queue) < 1000:  # fills the queue of connections
+            while len(queue) < min(most, 4096) - 100:  # fills the queue of connections
                 queue.append(socket.socket(socket.AF_UNIX))
                 queue[-1].setblocking(False)
                 queue[-1].connect(p.socket(leader))
         except BlockingIOError:
-            pass
-        expect("is-leader, behind a queue", p.elect_briefly(leader, "is-leader"), 3, err="the daemon did not answer within 1 s")
+            full = True
+        expect("is-leader, behind a queue", p.elect_briefly(leader, "is-leader"), 3, err="the daemon did not answer within 1 s" +
+               (": its queue of connections is full, because it is stopped or overloaded" if full else ""))
         for s in queue:
             s.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        if most >= 4096:
+            holds("the queue is limited", full)
         new = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
         signal_both(p.daemons[leader], signal.SIGCONT)
         holds("the new leader stays", p.leader() == new)
