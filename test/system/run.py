@@ -503,7 +503,7 @@ def on_lose_freeze(_):
         r.fake.wait("the run requests the office again", lambda: f.words().count("HOLD") == 5)
         r.signal(signal.SIGTERM)
         holds("the run ends while frozen", r.end() == 143 and not r.workers(), r.process.returncode, r.err)
-        holds("it says that it freezes", "; freezing " in r.err and "; stopping " not in r.err, r.err)
+        holds("it says that it freezes", ": freezing " in r.err and "ending " not in r.err, r.err)
         holds("the guardian hears that the run is empty", f.wait("E", lambda: f.clients[-1].is_empty()))
 
 
@@ -679,8 +679,8 @@ def health(_):
             (f.folder / "sick-2").touch()
             wait("all processes are stopped", lambda: {state(p) for p in r.workers()} == {"T"})
             r.signal(signal.SIGTERM)
-            holds("it says that it freezes, and why", r.end() == 143 and "the health check fails; freezing " in r.err
-                  and "was not renewed" not in r.err and "; stopping" not in r.err, r.err)
+            holds("it says that it freezes, and why", r.end() == 143 and "is unhealthy (" in r.err and "): freezing it" in r.err
+                  and "was not renewed" not in r.err and "ending " not in r.err, r.err)
         holds("no check is left", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
 
 
