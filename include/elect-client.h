@@ -10,19 +10,19 @@
  *         elect_client_ask(client, 100000, &answer);       if it fails, the latest answer counts
  *         while (elect_client_valid(&answer) && there_is_work())
  *             do_a_little(answer.token);                   checked again before every use
- *         poll(elect_client_fd(client), for at most as long as there is no work);
+ *         poll(elect_client_fd(client), with the time until the next work as its timeout);
  *     }
  *
- * A positive answer means that this member leads until `deadline`. A positive answer is a promise:
- * no other member leads before the deadline, even if the daemon dies. If a later call fails, the
- * previous answer therefore remains unchanged and valid. If an answer reports that the member does
- * not lead, or no longer leads, stop immediately. The deadline is a time of CLOCK_BOOTTIME in
- * microseconds, as this process reads that clock. The deadline is computed from a time before the
- * question was sent, so a late reply can only leave less time.
+ * A positive answer is a promise that this member leads until `deadline`: no other member leads
+ * before then, even if the daemon dies. If a later call fails, the previous answer therefore
+ * remains unchanged and valid. If an answer reports that the member does not lead, or no longer
+ * leads, stop immediately. The deadline is a time in microseconds, as this process reads it from
+ * CLOCK_BOOTTIME. The duration of the promise is counted from a moment before the question was
+ * sent, so a late reply leaves less time, but never promises too much.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of
- * time between the check and the work; the token protects against such a stall. The token grows
- * with each new office. The resource that the work modifies must remember the highest token that it
+ * time between the check and the work; the token protects against such a stall. Every new office
+ * has a larger token. The resource that the work modifies must remember the highest token that it
  * has seen, and must reject lower tokens.
  *
  * A promise remains in force after a later negative answer: no other member leads until every
@@ -32,8 +32,8 @@
  * its previous instance promised to others has expired.
  *
  * A promise has a cost: after a crash or a hand-over, the successor waits until the latest
- * deadline, which is never more than one lease after the latest question. A program can ask for
- * shorter deadlines (elect_client_span) and can report that its work has stopped
+ * deadline, which is never more than one lease after the program's latest question. A program can
+ * ask for shorter deadlines (elect_client_span) and can report that its work has stopped
  * (elect_client_stopped), so that the successor need not wait. A program that only needs the name
  * of the leader can use `elect leader`, which makes no promise.
  *
@@ -79,7 +79,8 @@ enum elect_client_error {
 struct elect_client_answer {
     uint64_t token;   /* the fencing token; 0 if the member does not lead */
     int64_t deadline; /* the member leads until this time (CLOCK_BOOTTIME); 0: it does not lead */
-    /* The member led when the daemon answered. elect_client_valid() also checks the deadline. */
+    /* Whether the member led when the daemon answered. Use elect_client_valid() to find out whether
+     * it still leads: that function also checks the deadline. */
     bool leads;
     char group[ELECT_CLIENT_NAME];
     char node[ELECT_CLIENT_NAME];   /* the member on this machine */
@@ -89,10 +90,11 @@ struct elect_client_answer {
 struct elect_client;
 
 /*
- * Opens a client for one group; NULL or "" selects the only group. `socket` is the path of
- * member-N.run or of member-N.status, which is in the same folder. If `socket` is NULL, the client
- * uses $ELECT_SOCKET, as the elect command does, or else the only socket in /run/elect. This
- * function does not connect, so if `socket` is given, the daemon may start later.
+ * Opens a client for one group; NULL or "" selects the only group. `socket` is the path of the
+ * daemon's socket member-N.run. The path of member-N.status, in the same folder, is also accepted.
+ * If `socket` is NULL, the client uses $ELECT_SOCKET, as the elect command does, or else the only
+ * socket in /run/elect. This function does not connect, so if `socket` is given, the daemon may
+ * start later.
  */
 enum elect_client_error elect_client_open(struct elect_client **client, const char *socket,
                                           const char *group);
@@ -129,9 +131,9 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
 /*
  * Returns a descriptor for poll(), epoll and the like, which stays the same until
  * elect_client_close(). The descriptor is readable when the program should call elect_client_ask(),
- * because something has changed, the deadline should be renewed, an answer has arrived, the daemon
- * has stopped, or the daemon may have started again. Only elect_client_ask() makes the descriptor
- * unreadable.
+ * because the daemon has reported a change, the deadline should be renewed, an answer has arrived,
+ * the daemon has stopped, or the daemon may have started again. The descriptor then stays readable
+ * until the program calls elect_client_ask().
  */
 int elect_client_fd(const struct elect_client *client);
 

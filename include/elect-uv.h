@@ -35,7 +35,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_UV_LINKS   4    /* links of a member */
+#define ELECT_UV_LINKS   4    /* the most links (network addresses) of a member */
 #define ELECT_UV_GROUPS  64   /* the most groups; each group has its own leader */
 #define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
 #define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
@@ -43,7 +43,7 @@ extern "C" {
 #define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
 #define ELECT_UV_NOTE    1120 /* the largest size of a note in bytes */
 
-/* The family AF_UNSPEC means that the address is not known (yet). */
+/* The family AF_UNSPEC means that the address is not known so far. */
 union elect_address {
     struct sockaddr any;
     struct sockaddr_in four;
@@ -59,7 +59,7 @@ struct elect_peer {
 
 struct elect_group {
     char name[ELECT_UV_NAME];
-    struct elect_config config; /* times in microseconds; all groups have the same members */
+    struct elect_config config; /* durations in microseconds; all groups have the same members */
 };
 
 struct elect_key {
@@ -77,8 +77,8 @@ struct elect_news {
     bool works;
     bool renewed;     /* only `until` has changed since the latest announcement */
     uint16_t leader;  /* the id of the leader; 0 if no leader is known */
-    elect_term term;  /* the fencing token; 0: not known yet, or there is no mandate */
-    elect_time until; /* the end of the office by elect_uv_now(), unless it is renewed */
+    elect_term term;  /* the fencing token; 0 if it is not known yet or no mandate is used */
+    elect_time until; /* when the office ends unless it is renewed, as a time of elect_uv_now() */
 };
 
 /*
@@ -88,7 +88,7 @@ struct elect_news {
  * while the process is running: the voters would elect another leader, and two would lead at the
  * same time.
  */
-#define ELECT_UV_TESTAMENT_PACKET 96 /* bytes, at most */
+#define ELECT_UV_TESTAMENT_PACKET 96 /* the largest size of such a packet in bytes */
 
 struct elect_testament_packet {
     uint8_t links, length;
@@ -102,8 +102,8 @@ struct elect_testament {
     struct elect_testament_packet packet[ELECT_MAX];
 };
 
-/* Events of a peer. Each event has a name, and a text that follows the name of the peer in the
- * log. */
+/* Events that concern a peer. Each event has an identifier, and a text that the log prints after
+ * the name of the peer. */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
@@ -130,28 +130,30 @@ struct elect_member_options {
     bool lost;         /* the state file is lost: ask the other members, then create a new file */
     unsigned peers;    /* the number of members, including this one */
     const struct elect_peer *peer; /* all members, including this one */
-    const int *sockets; /* from elect_member_bind(), or NULL; the member then owns them */
+    const int *sockets; /* from elect_member_bind(), or NULL; the member takes ownership of them */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
-    /* Is called when the member has failed and has stopped. If `forbidden` is true, the state or
-     * the options of the member are wrong: do not start it again before they are corrected. */
+    /* The library calls this function when the member has failed and stopped. If `forbidden` is
+     * true, the state or the options of the member are wrong: do not start it again before they are
+     * corrected. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
     /* Each of the following callbacks may be NULL. */
 
-    /* Is called after every step. */
+    /* The library calls this function after every step. */
     void (*step)(void *context, unsigned group, const struct elect_input *in,
                  const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
-    /* Is called when the new state file exists, if the member was started with `lost`. Stop the
-     * member, and restart it without `lost`. */
+    /* If the member was started with `lost`, the library calls this function when the new state
+     * file exists. The host must then stop the member, and restart it without `lost`. */
     void (*readmitted)(void *context);
-    /* Is called with a testament, which replaces the previous one of its group. The member asks for
-     * the term of the testament only after this call. */
+    /* The library calls this function with a testament, which replaces the previous testament of
+     * the same group. The member asks the voters for the term in the testament only after this
+     * call. */
     void (*deposit)(void *context, const struct elect_testament *testament);
-    /* Is called when a note arrives that the host of another member sent with
-     * elect_member_note(). */
+    /* The library calls this function when a note arrives, which is a short message that the host
+     * of another member sent with elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
     /* Returns the name of a member, which refusals then contain instead of its id. */
     const char *(*name)(void *context, uint16_t id);
@@ -176,19 +178,19 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
 struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
                                         char *why, size_t room);
 /* Stops the member immediately. The member does not announce that it stops; the other members
- * notice that it is silent. */
+ * notice only that its messages no longer arrive. */
 void elect_member_stop(struct elect_member *m);
 
 /* Reads the clock that measures leases: CLOCK_BOOTTIME, in microseconds, which keeps running while
  * the machine is suspended. */
 elect_time elect_uv_now(void);
 
-/* Returns which member leads the group at the time of the call. */
+/* Returns the leader of the group, as far as this member knows at the time of the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
-/* Passes an event of the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
+/* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
  * READY. Make the event with elect_happens() or a similar function, and use elect_uv_now() as its
- * time. Returns the rule of the step, which describes the outcome. */
+ * time. Returns the rule of the step, which says what the member did and why. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
 
@@ -197,7 +199,7 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
  * session with that member. */
 void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
-/* Deposits the testament of the group again, if there is one. */
+/* Passes the testament of the group to the callback `deposit` again, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
 /* These functions return the node and the configuration that the core uses for the group. The
@@ -226,9 +228,10 @@ enum elect_rejection {
         ELECT_REJECTION_COUNT
 };
 
-/* The packets of a peer that were rejected since its last authentic packet. */
+/* Describes the packets of a peer that this member has rejected since the last authentic packet
+ * from that peer. */
 struct elect_rejected {
-    enum elect_rejection reason; /* NONE: too few packets were rejected to know the reason */
+    enum elect_rejection reason; /* NONE: too few packets were rejected to tell the reason */
     uint32_t count;              /* how many of the sampled packets were rejected */
     union elect_address from;    /* the sender of the last rejected packet */
 };
@@ -248,8 +251,8 @@ struct elect_peer_info {
     struct elect_rejected rejected;
 };
 
-/* Describes the `i`-th other member, in the order of the configuration. Returns false if there are
- * fewer other members, or if this member has stopped. */
+/* Describes the `i`-th of the other members, counted from 0 in the order of the configuration.
+ * Returns false if `i` is too large, or if this member has stopped. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
 /* Describes the rejected packets of a process that has the key but is not a member, and stores the
@@ -271,18 +274,18 @@ struct elect_disk {
 };
 struct elect_disk elect_member_disk(const struct elect_member *m);
 
-/* How often this process stalled for longer than a renewal interval, as a timer of the process
- * measured it. */
+/* The stalls of this process. A stall is counted when a timer of the process expires late by more
+ * than a renewal interval. */
 struct elect_stalls {
     uint64_t count;
-    elect_time longest, last; /* the duration of the longest stall; the end of the last one */
+    elect_time longest, last; /* how long the longest stall lasted; when the last stall ended */
 };
 struct elect_stalls elect_member_stalls(const struct elect_member *m);
 
 uint32_t elect_member_incarnation(const struct elect_member *m);
 
-/* Replaces the configuration of all groups. The durations and the rule of preemption may change;
- * the members must remain the same. */
+/* Replaces the configuration of all groups. The durations may change, and preemption may be
+ * switched on or off, but the members must remain the same. */
 void elect_member_configure(struct elect_member *m, const struct elect_config *config);
 /* Replaces an address of one member. */
 void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,

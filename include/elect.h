@@ -1,10 +1,10 @@
 /*
  * libelect: leader election as a pure state machine.
  *
- * The main function is elect_step(), which receives one event of a process and returns what the
- * process must do. The function performs no I/O, reads no clock, draws no random numbers, allocates
- * no memory and cannot fail. If an input violates the protocol, elect_step() ignores it and returns
- * a rule that says so.
+ * The main function is elect_step(), which takes one event of a process, such as the arrival of a
+ * message, and returns what the process must do. The function performs no I/O, reads no clock,
+ * draws no random numbers, allocates no memory and cannot fail. If an input violates the protocol,
+ * elect_step() ignores it and returns a rule that says so.
  *
  *     struct elect_config config;
  *     struct elect_node node;
@@ -18,8 +18,8 @@
  *     }
  *
  * The host carries out the fields of an output in their order. While a write is pending, the host
- * also holds back the messages of later steps. A destination may include the sender; the host then
- * delivers the message to the process itself.
+ * also holds back the messages of later steps. The receivers of a message may include its sender;
+ * the host then delivers the message to the sending process, too.
  *
  * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office is
  * over or is being handed over, the work that depends on it must stop (elect_must_stop); the host
@@ -30,9 +30,9 @@
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
  *    is unchanged. P1 to P3 of docs/guarantees.md then hold even if messages are lost, late,
  *    reordered or replayed, so the host need not detect replays. Replays can affect only P4.
- *  - Messages that a process sends to itself may also be late or lost, because its own voter
- *    answers by message like any other voter. If the host loses all messages of a process to
- *    itself, that process can never lead.
+ *  - A process also sends messages to itself, because its own voter answers by message like any
+ *    other voter. These messages may be late or lost, too, but if the host loses all of them, the
+ *    process can never lead.
  *  - The host may pass in any input while a write is pending. The host holds back the sends and the
  *    announcement of that step until the write is done. The same applies to the first write, which
  *    elect_init() requests.
@@ -43,7 +43,7 @@
  *    reduced.
  *  - After the rule READMITTED the process has a state again, and `persist` asks the host to write
  *    it. The process may continue, or restart from that state; a restart counts as one more start
- *    in its new era.
+ *    in the era of its new incarnation (see ELECT_ERA).
  *  - If `deposit` is set, the host may, before it sends anything, give the message
  *    elect_testament() for the new term to a guardian, which outlives the process. The guardian may
  *    send that message to all other members only after the process has died and all its work has
@@ -75,16 +75,17 @@ extern "C" {
 #define ELECT_MAX_ID    65535 /* the highest number that a process may have */
 #define ELECT_MAX_SENDS 6     /* the most sends in one output; each send has a set of receivers */
 #define ELECT_MAX_QUEUE 64    /* the most messages in the queue of a ring link */
-#define ELECT_MAX_BYTES 1024  /* the largest size of an encoded message: elect_encode() */
+#define ELECT_MAX_BYTES 1024  /* the largest size of an encoded message: see elect_encode() */
 #define ELECT_NOBODY    0xff  /* the rank that means no process */
 #define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than every time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* a reading of the process's clock, in a unit that the host chooses */
-typedef uint64_t elect_term; /* counter * 2^16 + id of the owner; also the fencing token */
+typedef uint64_t elect_term; /* a counter * 2^16 + the id of its owner; also the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
-static inline uint16_t elect_term_owner(elect_term term) { return (uint16_t)term; } /* its number */
+/* Returns the number of the only process that may use the term. */
+static inline uint16_t elect_term_owner(elect_term term) { return (uint16_t)term; }
 static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
 {
     return counter << 16 | owner;
@@ -123,7 +124,7 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
     X(START, "START")     /* host: this process has just started, or recovered */                  \
     X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
     X(STOPPED, "STOPPED") /* host: the work that depended on an ended office has stopped */        \
-    X(RESIGN, "RESIGN")   /* host: hand over the office: see elect_resigns(), elect_ordered() */   \
+    X(RESIGN, "RESIGN")   /* host: hand over the office (elect_resigns(), elect_ordered()) */      \
     X(CHANGE, "CHANGE")   /* host: change the membership to the one in `message` */                \
     X(PAUSE, "PAUSE")     /* host: pause elections in the whole cluster */                         \
     X(RESUME, "RESUME")   /* host: resume elections */                                             \
@@ -169,15 +170,16 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * The rules, which are the reasons for steps. Every step has exactly one rule, even a step that
- * does nothing. The core never formats text; a program that prints the text replaces %p (the
- * process), %a and %b (the rule's arguments), %h (the processes higher than %p) and %l (the list in
- * the message). Quiet rules are housekeeping, such as the renewal of a lease.
+ * The rules. Every step has exactly one rule, which is the reason for what the process does in that
+ * step, even if it does nothing. The core never formats text; a program that prints the text
+ * replaces %p (the process), %a and %b (the rule's arguments), %h (the processes higher than %p)
+ * and %l (the list in the message). Quiet rules are those of housekeeping, such as the renewal of a
+ * lease.
  */
 #define ELECT_LOUD  false
 #define ELECT_QUIET true
 #define ELECT_RULES(X)                                                                             \
-    /* any algorithm */                                                                            \
+    /* rules of all algorithms */                                                                  \
     X(NOTHING, ELECT_QUIET, "nothing to do")                                                       \
     X(MALFORMED, ELECT_LOUD, "no correct process sends this message -> %p ignores it")             \
     X(STARTED, ELECT_LOUD, "%p has just started -> it begins an election")                         \
@@ -193,7 +195,7 @@ enum elect_event {
     X(EARLIER_REIGN, ELECT_QUIET, "%a has led since an earlier round -> %p ignores it")            \
     X(STILL_FOLLOWS, ELECT_QUIET, "%p follows %b, which is higher than %a -> %p ignores %a")       \
     X(ELECTION_IS_ON, ELECT_LOUD, "%p is holding an election -> %a will hear the outcome")         \
-    /* bully */                                                                                    \
+    /* rules of the bully algorithm */                                                             \
     X(NOBODY_HIGHER, ELECT_LOUD, "no process is higher than %p -> %p wins at once")                \
     X(CHALLENGED, ELECT_LOUD, "%a is lower -> %p answers OK and begins an election itself")        \
     X(ANSWERS, ELECT_LOUD, "%a is lower -> %p answers OK; its own election is already under way")  \
@@ -210,7 +212,7 @@ enum elect_event {
     X(IS_NOTIFIED, ELECT_LOUD, "%a is holding an election -> %p begins none for 2T")               \
     X(AWAITS_OUTCOME, ELECT_LOUD,                                                                  \
       "an election is under way -> %p begins none and waits for a leader")                         \
-    /* all rings */                                                                                \
+    /* rules of all ring algorithms */                                                             \
     X(ACKED, ELECT_QUIET, "%a has acknowledged the message")                                       \
     X(LATE_ACK, ELECT_QUIET, "%a acknowledges a message that %p no longer waits for")              \
     X(HOP_FAILED, ELECT_LOUD,                                                                      \
@@ -224,7 +226,7 @@ enum elect_event {
     X(LOWER_ANNOUNCED, ELECT_LOUD,                                                                 \
       "%a is announced but is lower than %p -> %p begins an election")                             \
     X(FORGOTTEN, ELECT_LOUD, "%p sent this message before it restarted -> %p begins again")        \
-    /* ring with a list */                                                                         \
+    /* rules of the ring with a list */                                                            \
     X(APPENDS, ELECT_LOUD, "%p adds itself to the list and passes it on")                          \
     X(LIST_BACK, ELECT_LOUD, "%p's list %l has come back -> %p announces the highest, %b")         \
     X(ORPHAN, ELECT_LOUD,                                                                          \
@@ -234,21 +236,21 @@ enum elect_event {
     X(OUTRANKED, ELECT_LOUD, "%p follows %b, which is higher -> it only passes the message on")    \
     X(IS_HIGHEST, ELECT_LOUD, "%p is the highest of the list -> it leads")                         \
     X(ANNOUNCEMENT_BACK, ELECT_LOUD, "%p's announcement has come back -> %p removes it")           \
-    /* ring with an active list */                                                                 \
+    /* rules of the ring with an active list */                                                    \
     X(JOINS, ELECT_LOUD, "%a is the first number that %p sees -> %p sends its own, then %a")       \
     X(ADDS, ELECT_LOUD, "%a is new to %p -> %p adds it and passes it on")                          \
     X(KNOWS, ELECT_LOUD, "%a is already on the active list of %p -> %p drops it")                  \
     X(DECIDES, ELECT_LOUD, "%p's number has come back, so its list is complete -> %p follows %b")  \
     X(DECIDES_ITSELF, ELECT_LOUD,                                                                  \
       "%p's number has come back, so its list is complete -> %p leads")                            \
-    /* Chang & Roberts */                                                                          \
+    /* rules of the Chang & Roberts ring */                                                        \
     X(PASSES_HIGHER, ELECT_LOUD, "%a is higher than %p -> %p passes it on")                        \
     X(REPLACES_LOWER, ELECT_LOUD, "%a is lower than %p -> %p sends its own number instead")        \
     X(SWALLOWS_LOWER, ELECT_LOUD, "%a is lower and %p already takes part -> %p swallows it")       \
     X(OWN_NUMBER_BACK, ELECT_LOUD, "%p's number has come back -> %p leads")                        \
     X(ELECTED_FOLLOWS, ELECT_LOUD, "%a is elected -> %p follows %a and passes it on")              \
     X(ELECTED_BACK, ELECT_LOUD, "every process has seen the announcement -> %p removes it")        \
-    /* the mandate: voters */                                                                      \
+    /* rules of the mandate, for voters */                                                         \
     X(GRANTS, ELECT_LOUD, "%p is bound by no other grant -> it grants")                            \
     X(GRANTS_AGAIN, ELECT_QUIET, "%p renews its grant to %a")                                      \
     X(SAYS_AYE, ELECT_LOUD, "%p is bound by no other grant -> it would grant")                     \
@@ -260,7 +262,7 @@ enum elect_event {
     X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses %a")      \
     X(TERM_IS_OVER, ELECT_LOUD, "%a has released this term -> %p notes that it is over")           \
     X(OFFICE_RELEASED, ELECT_LOUD, "%a has released its term -> %p looks for a leader")            \
-    /* the mandate: presence */                                                                    \
+    /* rules of the mandate, about which members are present */                                    \
     X(MISSES, ELECT_LOUD, "%p hears nothing from %a -> %p looks for a leader")                     \
     X(LOOKS_AROUND, ELECT_LOUD, "%p knows no leader -> it looks for one")                          \
     X(STILL_LOOKS, ELECT_QUIET, "%p still knows no leader")                                        \
@@ -278,7 +280,7 @@ enum elect_event {
     X(RESUMES, ELECT_LOUD, "%p is told to resume elections -> it takes part in them again")        \
     X(STANDS_ASIDE, ELECT_LOUD, "%p is told to stand aside -> it votes but seeks no office")       \
     X(STANDS_READY, ELECT_LOUD, "%p is told to stand ready -> it may be elected")                  \
-    /* the mandate: candidates and leaders */                                                      \
+    /* rules of the mandate, for candidates and leaders */                                         \
     X(PREVOTES, ELECT_LOUD, "%p is nominated -> it asks whether a majority would grant")           \
     X(CONFIRMS, ELECT_LOUD, "a majority would grant -> %p asks for a mandate")                     \
     X(CERTIFIED, ELECT_LOUD, "%a has released its term -> %p asks for a mandate")                  \
@@ -297,7 +299,7 @@ enum elect_event {
       "another process leads or holds a grant: a clock is wrong -> %p steps down")                 \
     X(TESTAMENT_OF_THE_LIVING, ELECT_LOUD, "%a was told that %p is dead -> %p steps down")         \
     X(RELEASES, ELECT_LOUD, "the work of %p has stopped -> %p releases its terms")                 \
-    /* the mandate: handing over */                                                                \
+    /* rules of the mandate, for hand-overs */                                                     \
     X(RESIGNS, ELECT_LOUD, "%p resigns -> it renews its lease until its work has stopped")         \
     X(GIVES_PLACE, ELECT_LOUD, "%a is fitter and asks to lead -> %p resigns and stops its work")   \
     X(HANDS_OVER, ELECT_LOUD, "the work of %p has stopped -> %p hands over to %b")                 \
@@ -308,7 +310,7 @@ enum elect_event {
       "only another member that may lead can take over -> %p does nothing")                        \
     X(SUCCESSOR_ASIDE, ELECT_LOUD, "%a stands aside and would not lead -> %p keeps its office")    \
     X(DECLINES, ELECT_LOUD, "%p stands aside -> it declines the office that %a hands over")        \
-    /* the mandate: membership */                                                                  \
+    /* rules of the mandate, for changes of the membership */                                      \
     X(CHANGES_MEMBERS, ELECT_LOUD,                                                                 \
       "%p changes the membership -> it asks the old and the new majority")                         \
     X(MEMBERS_CHANGED, ELECT_LOUD, "both majorities have granted -> the membership has changed")   \
@@ -332,12 +334,12 @@ enum elect_rule_number {
 
 struct elect_rule {
     uint8_t number; /* enum elect_rule_number */
-    uint8_t a, b;   /* ranks, or ELECT_NOBODY */
+    uint8_t a, b;   /* the arguments of the rule: ranks, or ELECT_NOBODY */
 };
 
-/* Why a voter refuses. */
+/* Why a voter refuses a grant. */
 #define ELECT_REFUSALS(X)                                                                          \
-    X(CONFIG, "config") /* the candidate is a clone, or its membership or lease is wrong */        \
+    X(CONFIG, "config") /* the candidate has a duplicate id, or a wrong membership or lease */     \
     X(BOOT, "boot")     /* the voter has just started and may have granted another term before */  \
     X(CLOSED, "closed") /* the term, or a later term of its owner, is over */                      \
     X(STALE, "stale")   /* the voter has promised a larger term */                                 \
@@ -372,27 +374,29 @@ struct elect_config {
     uint8_t announce;  /* enum elect_announce */
     bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
     bool detector;     /* the leader sends heartbeats; it is suspected if they stop */
-    bool reliable;     /* nothing is lost and no process fails, so ring hops need no acks */
+    bool reliable;     /* no message is lost and no process fails, so a ring needs no acks */
     uint8_t n;
     uint8_t ring[ELECT_MAX];   /* place on the ring -> rank */
     uint8_t place[ELECT_MAX];  /* rank -> place on the ring */
     uint16_t id[ELECT_MAX];    /* rank -> number; ascending unless there are priorities */
     uint8_t mandate;           /* enum elect_mandate_kind */
-    bool stable;               /* an election never disturbs a leader; false only for comparisons */
+    bool stable;               /* elections never disturb a leader (false only in simulations) */
     bool preempt;              /* a follower that is fitter than its leader claims the office */
     uint32_t preempt_after;    /* how long a fitter follower waits before it claims the office */
     uint32_t decay;            /* the time after which the penalties of a process are halved */
     uint32_t digest;           /* hash of the fields that must be equal on all members */
-    elect_set members;         /* the processes that may lead at first; all of them vote */
-    elect_set voters;          /* the processes that vote at first: members and witnesses */
+    elect_set members;         /* the processes that may lead initially; all of them also vote */
+    elect_set voters;          /* the processes that vote initially: members and witnesses */
     uint32_t version;          /* version of the initial membership */
-    uint32_t lease, max_lease; /* D, the lease; the longest lease that a voter grants */
+    uint32_t lease, max_lease; /* the lease, D; the longest lease that a voter grants */
     uint32_t renewal;          /* R: the interval between two rounds of a leader */
-    uint32_t drift;            /* rho, in millionths */
+    uint32_t drift;            /* rho: the largest error of a clock's rate, in millionths */
     uint32_t grain;            /* epsilon, at least 1: the resolution of a clock */
-    uint32_t processing_bound; /* T_p, which includes a write */
+    uint32_t processing_bound; /* T_p: the longest time to handle a message, including a write */
     uint32_t answer_bound;     /* T = 2 T_m + T_p */
-    uint32_t duration[ELECT_TIMER_COUNT]; /* by timer - ELECT_FIRST_TIMER, in the host's unit */
+    /* How long each timer runs, in the host's unit of time. The index is the number of the timer
+     * minus ELECT_FIRST_TIMER. */
+    uint32_t duration[ELECT_TIMER_COUNT];
 };
 
 /*
@@ -406,16 +410,16 @@ struct elect_message {
         elect_set roll;  /* REQUEST: the processes that the sender has heard lately */
     };
     union {
-        uint32_t round;    /* rings: number of the election; mandate: of the round; bully: 0 */
-        uint32_t question; /* FORGOT, REMEMBERS: the number of the question */
+        uint32_t round;    /* the number of the ring round or of the mandate's round; bully: 0 */
+        uint32_t question; /* a number that identifies a FORGOT; the REMEMBERS repeats it */
     };
     union {
-        uint32_t seen;  /* ACK: a decided round, so that the receiver begins a later one */
+        uint32_t seen;  /* ACK: a round that is decided; the receiver begins a later one */
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
     uint8_t what;    /* ACK, REFUSE: the type of the message that it answers */
-    uint8_t origin;  /* rings: whose number or list this is; mandate: the sender */
+    uint8_t origin;  /* rings: the process whose number or list is sent; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
     uint8_t heir; /* REQUEST, FOLLOWING, RELEASE, HAND: the next leader; ELECT_NOBODY: not named */
@@ -431,19 +435,20 @@ struct elect_message {
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
-        uint32_t incarnation; /* the sender's; in an answer, that of the process that asked */
+        uint32_t incarnation; /* the sender's; an answer repeats the incarnation in the question */
         uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
     };
-    uint32_t certified_by; /* REQUEST, PREVOTE: the incarnation that released the certificate */
+    uint32_t certified_by; /* the incarnation of the process that released the term `certificate` */
     struct elect_membership membership; /* the sender's membership; not in every message */
-    uint32_t lease; /* requested lease, which answers repeat; REMEMBERS: longest lease granted */
+    uint32_t lease; /* the lease requested, also in answers; REMEMBERS: the longest lease granted */
     union {
-        uint32_t remaining; /* REFUSE: how long the reason (boot or held) will last */
+        uint32_t remaining; /* REFUSE with BOOT or HELD: for how long the voter must still refuse */
         uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this message */
     };
 };
 
-/* A ring message in the queue of a link. The round of the message is the round of the node. */
+/* A message in the queue of a ring link. All queued messages belong to the ring round of the node,
+ * so the round is not stored with them. */
 struct elect_hop {
     elect_set set;
     uint8_t type, origin;
@@ -451,8 +456,8 @@ struct elect_hop {
 };
 
 /* An incarnation is an era times ELECT_STARTS, plus the number of starts in that era. Each loss of
- * the state begins a new era. A process never uses a term twice within an era, so the starts of one
- * era must never reach the next era. An era has enough starts for 12 days at one start a second.
+ * the state begins a new era. Within an era a process never uses a term twice, so its starts must
+ * never be so many that they reach the next era. At one start a second, an era lasts for 12 days.
  * There are enough eras for 4,094 losses of the state. */
 #define ELECT_STARTS                  (1u << 20)
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
@@ -473,18 +478,20 @@ struct elect_hop {
  * (mandate.leader.rounds), wrap at 2^32, which takes 27 years at five rounds a second.
  */
 struct elect_saved {
-    elect_term promised;          /* the largest term that this process has granted */
-    elect_term used;              /* the largest term that this process has used for itself */
-    elect_term closed[ELECT_MAX]; /* by owner: its terms up to this are over; next write saves it */
+    elect_term promised; /* the largest term that this process has granted */
+    elect_term used;     /* the largest term that this process has used for itself */
+    /* For each owner, the largest of its terms that is known to be over. The next write saves a
+     * change, but a change does not request a write. */
+    elect_term closed[ELECT_MAX];
     struct elect_membership membership;
-    uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation; next write saves it */
+    uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation, saved by the next write */
     uint32_t longest;        /* D_max: the longest lease that this process has granted */
     uint32_t incarnation;    /* grows with every start; a loss of the state begins a new era */
-    uint32_t round;          /* rings: the latest round known */
-    uint32_t pause;          /* odd while elections are paused; the largest count is the latest */
+    uint32_t round;          /* rings: the latest ring round that this process knows */
+    uint32_t pause;          /* a count of pauses and resumptions; odd while elections are paused */
 };
 
-/* The times of the mandate, which are in one array so that elect_shift() can move all of them. */
+/* The times of the mandate. They are in one array, so that elect_shift() can change all of them. */
 enum elect_time_name {
     ELECT_EXPIRES,     /* voter: the end of the latest grant */
     ELECT_GUARD,       /* voter: the end of the guard after a start */
@@ -495,7 +502,7 @@ enum elect_time_name {
     ELECT_LOOK,        /* process without a leader: when to send PRESENT again */
     ELECT_BEGIN,       /* process without a leader: when it may begin an election */
     ELECT_CLAIM,       /* process fitter than its leader: when it may claim the office */
-    ELECT_DECAY,       /* process with penalties: when they are halved */
+    ELECT_DECAY,       /* process with penalties: when its penalties are next halved */
     ELECT_NEXT_CHANGE, /* leader: when the membership may be changed again */
     ELECT_STANDS,      /* candidate: when it began to wait for answers */
     ELECT_SENT,        /* candidate, leader: when it sent each of the remembered rounds */
@@ -512,13 +519,13 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* The reasons for which a process hands over its office. A process that hands over no longer leads,
- * but it renews its office until its work has stopped. */
+/* The reasons why a process hands over its office. During the hand-over, the process no longer
+ * leads, but it renews its office until its work has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
-/* The latest grant of a voter. */
+/* The latest grant that a voter has given. */
 struct elect_voter {
     elect_term granted;          /* the term of the grant */
     uint32_t holder_incarnation; /* the incarnation of the holder */
@@ -527,13 +534,13 @@ struct elect_voter {
     uint8_t unused[7];
 };
 
-/* A nominated process and its attempt to win a mandate. */
+/* The candidacy of a nominated process, which is its attempt to win a mandate. */
 struct elect_candidate {
-    elect_term asked;         /* the term of its PREVOTE or REQUEST */
-    elect_term certificate;   /* the released term that its requests carry; 0: none */
+    elect_term asked;         /* the term for which the candidate asks (PREVOTE or REQUEST) */
+    elect_term certificate;   /* the released term that the candidate shows; 0: none */
     elect_set ayes, refused;  /* the voters that answered AYE; those that answered REFUSE */
-    uint32_t prevote_round;   /* the round of its PREVOTE */
-    uint32_t certified_by;    /* the incarnation that released the certificate */
+    uint32_t prevote_round;   /* the round of the candidate's PREVOTE */
+    uint32_t certified_by;    /* the incarnation that released the term `certificate` */
     uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0: no wait is needed */
     uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* consecutive candidacies that failed */
@@ -543,30 +550,30 @@ struct elect_candidate {
 
 /* The office of a leader, and the rounds that win and renew the office. */
 struct elect_leader {
-    elect_term token; /* the term of its office; 0: it holds no office */
-    elect_term term;  /* the term of its rounds; during a candidacy, larger than the token */
+    elect_term token; /* the term of the leader's office; 0: no office */
+    elect_term term;  /* the term that the rounds ask for; larger than the token in a candidacy */
     elect_set stale;  /* voters that have promised a larger term to another process */
     struct {
         elect_term term;
         elect_set voters; /* the voters that granted this round */
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
-    uint32_t rounds;     /* the number of rounds sent in this incarnation, with PREVOTEs */
+    uint32_t rounds;     /* how many rounds, including PREVOTEs, this incarnation has sent */
     uint32_t changed_in; /* the first round that carried the present membership */
-    bool working;        /* the office is over or being handed over, but its work goes on */
+    bool working;        /* the office is over or being handed over, but work has not stopped */
     uint8_t handing;     /* enum elect_handing */
-    uint8_t successor;   /* the process named to take over; ELECT_NOBODY: the heir */
+    uint8_t successor;   /* the process that is named to take over; ELECT_NOBODY means the heir */
     uint8_t unused[5];
 };
 
 /* A process's view of the others: which process leads, which are reachable, and their penalties. */
 struct elect_presence {
     elect_term followed;            /* the term of the latest office that this process followed */
-    elect_set able;                 /* processes that could win an election, as they report */
+    elect_set able;                 /* processes that report that they could win an election */
     elect_set aside;                /* processes that stand aside, including this one */
-    elect_set differ;               /* processes with a configuration other than this process's */
+    elect_set differ;               /* processes whose configuration differs from this process's */
     elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
-    elect_time heard_me[ELECT_MAX]; /* by process: when it last showed that it hears this one */
+    elect_time heard_me[ELECT_MAX]; /* when each process last showed that it hears this process */
     uint8_t penalty[ELECT_MAX];     /* by process: the penalties that it reports for itself */
     uint8_t penalties; /* this process's penalties; a member with fewer penalties is fitter */
     uint8_t follows;   /* the leader of this process, known from a REQUEST or a FOLLOWING */
@@ -578,15 +585,15 @@ struct elect_presence {
 
 /* The readmission of a process that has lost its state. */
 struct elect_readmission {
-    elect_set remembering; /* the processes that have answered the question */
-    uint32_t question;     /* the number of the question */
+    elect_set remembering; /* the processes that have answered the present FORGOT */
+    uint32_t question;     /* the number that identifies the present FORGOT */
     uint8_t stage;         /* enum elect_readmission_stage */
     uint8_t unused[3];
 };
 
 struct elect_mandate {
     elect_time time[ELECT_TIMES];
-    elect_term seen; /* the highest term seen */
+    elect_term seen; /* the highest term that this process has seen */
     struct elect_voter voter;
     struct elect_candidate candidate;
     struct elect_leader leader;
@@ -595,10 +602,11 @@ struct elect_mandate {
 };
 
 struct elect_node {
-    elect_set active;    /* active-ring: the numbers seen in this round */
-    elect_set silent;    /* rings: the processes that did not acknowledge in this round */
-    elect_set passed[2]; /* rings: the origins of elections, and of announcements, whose messages
-                            this process has passed on in this round */
+    elect_set active; /* active-ring: the process numbers seen in this round */
+    elect_set silent; /* rings: the processes that did not acknowledge in this round */
+    /* rings: the processes whose election messages ([0]) and announcements ([1]) this process has
+     * passed on in this round */
+    elect_set passed[2];
     uint8_t me, state, leader; /* ranks; `state` is an enum elect_state */
     uint8_t running;           /* the timers that run: a set of ELECT_TIMER_BIT */
     uint8_t queued, next;      /* number of messages in queue[]; receiver of queue[0] */
@@ -612,7 +620,7 @@ struct elect_node {
 struct elect_input {
     uint8_t event;  /* enum elect_event */
     uint8_t from;   /* messages: the sender; RESIGN: the successor; else ELECT_NOBODY */
-    elect_time now; /* the time by the clock of this process */
+    elect_time now; /* the time on the clock of this process */
     struct elect_message message;
 };
 
@@ -625,10 +633,10 @@ struct elect_send {
  * (again), announce. */
 struct elect_output {
     bool persist; /* write node->saved so that it survives a crash, before anything is sent */
-    bool deposit; /* saved.used is new: deposit its testament before anything is sent */
+    bool deposit; /* a new term is in use: deposit its testament before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
-    uint32_t stop, start; /* sets of ELECT_TIMER_BIT; a timer lasts config->duration */
+    uint32_t stop, start; /* sets of ELECT_TIMER_BIT; config->duration says how long timers run */
     bool announced;       /* the leader, the token or the state of a hand-over has changed */
     struct elect_rule rule;
 };
@@ -647,8 +655,9 @@ enum elect_error {
     ELECT_UNKNOWN_ALGORITHM
 };
 
-/* Fills in a configuration without a mandate. `ids` are in the order of the ring; the bounds are
- * T_m and T_p in the host's unit of time. */
+/* Fills in a configuration without a mandate. `ids` are in the order of the ring. `message_bound`
+ * (T_m) is the longest time for which a message travels, and `processing_bound` (T_p) is the
+ * longest time to process it; both are in the host's unit of time. */
 enum elect_error elect_config_init(struct elect_config *config, enum elect_algorithm algorithm,
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
                                    uint32_t processing_bound);
@@ -669,8 +678,8 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
-/* Encodes a message, and returns the number of bytes. In the bytes, members have their numbers
- * instead of their ranks, because two processes may have different configurations. */
+/* Encodes a message, and returns the number of bytes. The bytes name processes by their numbers,
+ * not by their ranks, because the sender and the receiver may have different configurations. */
 size_t elect_encode(const struct elect_config *config, const struct elect_message *message,
                     uint8_t bytes[ELECT_MAX_BYTES]);
 
@@ -691,7 +700,8 @@ static inline elect_set elect_everyone(const struct elect_config *config)
 /* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. Even by the
  * slowest clock, the office therefore ends before any voter's lease ends by the fastest clock. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
-/* Returns the shortest office that a lease may allow. */
+/* Returns the shortest permitted length of an office. In a shorter office, the answers that renew
+ * it could not arrive in time. */
 int64_t elect_shortest_office(const struct elect_config *config);
 /* Returns the shortest lease that elect_config_mandate() accepts with this drift and grain. */
 int64_t elect_shortest_lease(const struct elect_config *config, uint32_t drift, uint32_t grain);
@@ -709,8 +719,8 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 
 /* Starts a process that ran before and has lost its saved state. The process asks the others, waits
  * for the longest lease, and only then votes or leads. Do not save anything until `persist` asks
- * for it. `question` identifies the questions of this process, which must never have used it
- * before; the date in seconds is suitable. */
+ * for it. `question` is a number that identifies the questions of this process. The process must
+ * never have used the same number before; the time in seconds since 1970 is suitable. */
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
@@ -720,12 +730,12 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
 
 /*
  * Translates saved state to this configuration. `id` and `n` are config.id and config.n of the
- * configuration under which the state was saved. Returns false if the saved membership contains a
- * number that this configuration does not have, and stores that number in `unknown`. Also returns
- * false, with 0 in `unknown`, if the saved membership contains a rank of `n` or more. Other data
- * about numbers that this configuration does not have is dropped. A dropped number must not be used
- * again unless the host keeps its saved.met; otherwise a RELEASE that the member sent before it
- * lost its state would look valid.
+ * configuration under which the state was saved. If the saved membership contains a number that
+ * this configuration does not have, returns false and stores that number in `unknown`. If the saved
+ * membership contains a rank that is not below `n`, returns false and stores 0 in `unknown`. Drops
+ * all other data about numbers that this configuration does not have. A dropped number must not be
+ * used again unless the host keeps the saved.met of that number; otherwise a RELEASE that the
+ * member sent before it lost its state would look valid.
  */
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
@@ -776,16 +786,16 @@ uint8_t elect_successor(const struct elect_config *config, const struct elect_no
 /* Returns the fencing token, which is the term of the office that the process holds; 0 if it holds
  * no office. */
 elect_term elect_token(const struct elect_node *node);
-/* Returns when the office of the process ends by the process's own clock, unless it is renewed;
- * ELECT_UNSET if the process holds no office. */
+/* Returns the time, by the process's own clock, at which the office of the process ends unless it
+ * is renewed; ELECT_UNSET if the process holds no office. */
 elect_time elect_until(const struct elect_node *node);
-/* Returns true if work must stop because its office has ended or is being handed over. When the
- * work has stopped, the host reports STOPPED. */
+/* Returns true if work must stop because the office on which it depends has ended or is being
+ * handed over. When the work has stopped, the host reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
 /* Returns when the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);
-/* Adds `by` to all times of the node. Use it after the host's clock was set, or to compare
- * nodes. */
+/* Adds `by` to all times of the node. Use this function after the host's clock has been set, or to
+ * compare nodes. */
 void elect_shift(struct elect_node *node, elect_time by);
 /* Returns the rank of the process with this number; ELECT_NOBODY if there is none. */
 uint8_t elect_rank(const struct elect_config *config, uint32_t id);

@@ -1,11 +1,11 @@
-/* Explains a denied access: which file or folder denies it, and which user or group it permits. */
+/* Explains why access is denied: names the file or folder that denies it, and a user or group that
+ * has access. */
 #ifndef ELECT_BASE_ACCESS_H
 #define ELECT_BASE_ACCESS_H
 
 #include "text.h"
 
-/* ACCESS_MAKE means to create a file at a path, which requires access to the folder of that
- * file. */
+/* ACCESS_MAKE means creating a file, which requires access to the folder that will contain it. */
 enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
 
 /* Returns a text for the error number of a failed access to `path`. The next call overwrites the
@@ -16,8 +16,9 @@ const char *access_text(int error, const char *path, enum access_wish wish);
 /* Returns a text like that of access_text() for a failed connection to the socket of a daemon. */
 const char *access_socket_text(int error, const char *path);
 
-/* Returns false, with a complaint, if this process lacks permission. Returns true after any other
- * error, because the access itself will report that error. */
+/* Returns false, with the reason in `complaint`, if this process lacks permission. Otherwise
+ * returns true, even if the check fails with another error, because the access itself will report
+ * that error. */
 bool access_check(const char *path, enum access_wish wish, struct text *complaint);
 
 #endif

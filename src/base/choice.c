@@ -7,7 +7,7 @@
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Returns the Levenshtein distance of two words, computed with one row of the matrix. */
+/* Returns the Levenshtein distance between two words. Keeps only one row of the matrix. */
 static size_t distance(const char *a, size_t length, const char *b)
 {
     size_t row[WORD_MAX + 1], width = strlen(b);

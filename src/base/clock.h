@@ -13,8 +13,8 @@ static inline int64_t clock_read(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Returns the time by which leases are measured. The clock of leases keeps running while the
- * machine is suspended, and cannot be set. */
+/* Returns the time of the clock that measures leases. This clock keeps running while the machine is
+ * suspended, and it cannot be set. */
 static inline int64_t boottime_now(void) { return clock_read(CLOCK_BOOTTIME); }
 
 /* Returns the time since 1970. Use this time only for display, because its clock may jump. */

@@ -1,5 +1,6 @@
 /* Reads the fields of a JSON object. A field that is missing or has another type reads as "", 0 or
- * false. The functions are inline because base/ is linked with no library. */
+ * false. The functions are inline, so that the code in base/ need not be linked with a JSON
+ * library. */
 #ifndef ELECT_BASE_JSON_H
 #define ELECT_BASE_JSON_H
 
@@ -17,7 +18,7 @@ static inline json_int_t field_integer(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-/* Returns an integer or a real. */
+/* Returns the value of a field that is an integer or a real number. */
 static inline double field_number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));

@@ -55,7 +55,9 @@ void text_clean(char *s)
  * printed. */
 static size_t character_length(const unsigned char *s)
 {
-    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* smaller: overlong, or C1 */
+    /* For each length, the lowest permitted code: a lower one is an overlong encoding or a C1
+     * control character. */
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
     size_t length = s[0] < 0x7f             ? 1
                     : (s[0] & 0xe0) == 0xc0 ? 2
                     : (s[0] & 0xf0) == 0xe0 ? 3

@@ -14,9 +14,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* SOME is a set of processes that the sender has heard; the decoder drops processes that are not in
- * its configuration. Every process of a SET must be in the configuration. A RANK may be
- * ELECT_NOBODY. */
+/* The kinds of fields. A SOME is a set of processes that the sender has heard; the decoder drops
+ * the processes that are not in its configuration. A SET is a set whose processes must all be in
+ * the configuration. A RANK may be ELECT_NOBODY. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \
@@ -224,11 +224,11 @@ static uint64_t take_rank(const struct elect_config *c, struct reader *r)
 static void take_field(const struct elect_config *c, struct reader *r, const struct field *f,
                        struct elect_message *m)
 {
-    bool ring = m->type < ELECT_PREVOTE; /* the configuration must have all processes of a list */
+    bool ring = m->type < ELECT_PREVOTE; /* a ring list must contain only configured processes */
     uint64_t value = f->kind == NUMBER ? take(r)
                      : f->kind == RANK ? take_rank(c, r)
                                        : take_set(c, r, f->kind == SET || ring);
-    bool nothing = value == 0 && f->kind == NUMBER; /* a number 0 must not be encoded */
+    bool nothing = value == 0 && f->kind == NUMBER; /* a field that is 0 must not be encoded */
     r->fine = r->fine && !nothing && store(m, f, value);
 }
 

@@ -13,9 +13,10 @@ static void set_duration(struct elect_config *c, enum elect_event timer, uint32_
 }
 
 /*
- * A leader sends a heartbeat every T, and three may be lost. On a ring the highest process may be
- * the last to receive the outcome, up to T_ring after the first process has received it. The other
- * processes must not suspect the leader before that.
+ * A leader sends a heartbeat every T. A process suspects its leader when three heartbeats in a row
+ * have not arrived. On a ring, the elected process may be the last to learn the outcome, up to
+ * T_ring after the first process has learned it. The other processes must not suspect it before
+ * that.
  */
 static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
@@ -130,9 +131,9 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * Returns three renewal intervals of the slowest clock, as the fastest clock counts them, rounded
- * up. As long as two of every three renewals arrive, no member is then considered absent, and no
- * leader is suspected.
+ * Returns how long three renewal intervals of the slowest clock last by the fastest clock, rounded
+ * up. With this suspicion time, no member is considered absent and no leader is suspected as long
+ * as two of every three renewals arrive.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
 {
@@ -146,7 +147,7 @@ enum elect_error elect_config_mandate(struct elect_config *config, uint32_t leas
 {
     if (drift >= 500000)
         return ELECT_DRIFT_TOO_LARGE;
-    if (grain == 0) /* clocks are read in whole units, so a lease may be shorter by one unit */
+    if (grain == 0) /* reading a clock in whole units can shorten a lease by one unit */
         return ELECT_LEASE_TOO_SHORT;
     if (config->members == 0 || (config->members & ~config->voters) != 0 ||
         (config->voters & ~elect_everyone(config)) != 0)

@@ -19,9 +19,10 @@ void elect__suspect(struct process *p)
 {
     p->about = p->node->leader;
     if (p->node->mandated && presence(p)->follows != me(p))
-        presence(p)->follows = ELECT_NOBODY; /* until the process hears from a leader again */
+        presence(p)->follows = ELECT_NOBODY; /* it follows no leader until it hears from one */
     if (!has(members(p), me(p))) {
-        p->node->leader = ELECT_NOBODY; /* once it is a member, it must not wait for that leader */
+        /* This process is not a member. If it becomes one, it must not wait for the old leader. */
+        p->node->leader = ELECT_NOBODY;
         because(p, NOTHING);
     } else if (p->node->mandated && p->config->stable && is(p, NORMAL) && !leads(p))
         elect__miss(p);

@@ -22,7 +22,8 @@
  */
 #include "mandate.h"
 
-/* The penalties for a resignation: an operator or a failed check has ruled this member out. */
+/* The number of penalties that a resignation adds. The number is large, because an operator or a
+ * failed health check has judged this member unfit to lead. */
 #define RESIGNATION 8
 
 set elect__roll(const struct process *p)
@@ -30,9 +31,9 @@ set elect__roll(const struct process *p)
     return elect__lately(p, presence(p)->heard) & ~only(me(p));
 }
 
-/* Returns the members that could take over. If any members granted lately, the result contains only
- * these: a member that has just started also sends messages, but its own voter grants nothing until
- * its guard is over. */
+/* Returns the members that could take over. If any of them has granted a recent round of this
+ * leader, returns only these. A member that has just started sends messages, too, but its own voter
+ * grants nothing until its guard is over, so it could not lead at once. */
 static set successors(const struct process *p)
 {
     set some = elect__roll(p) & members(p) & ~presence(p)->aside,
@@ -91,8 +92,8 @@ bool elect__claims(const struct process *p)
     return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
-/* Returns the fittest of the members that may displace the leader. If another member got the
- * office, the fittest member would immediately claim it. */
+/* Returns the fittest of the members that may displace the leader. Any other successor would itself
+ * be displaced by the fittest member at once. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;
@@ -163,6 +164,6 @@ void elect__stopped(struct process *p)
         elect__say(p, all(p), release(p, ELECT_RELEASE, ELECT_NOBODY));
         because(p, RELEASES);
     }
-    if (candidate(p)->nominated) /* it was nominated while its work stopped */
+    if (candidate(p)->nominated) /* the process was nominated while its work was stopping */
         *at(p, ELECT_RETRY) = p->now;
 }

@@ -103,7 +103,7 @@ void elect__nominate(struct process *p);
 /* Nominates the process without an election, because its predecessor has released the previous
  * term. */
 void elect__inherit(struct process *p, const message *release);
-/* Returns the voters that granted one of the remembered rounds of the current term. */
+/* Returns the voters that granted at least one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
 /* Ends the candidacy. Releases the term of the candidacy if a REQUEST has named that term. */
 void elect__withdraw(struct process *p);
@@ -154,7 +154,7 @@ void elect__confirm_change(struct process *p, uint32_t round);
 /* Stamps the membership with the term of this process, which has become leader. */
 void elect__take_over_members(struct process *p);
 void elect__learn_members(struct process *p, const struct elect_membership *m);
-/* Returns true if the process `who` has lost its state since its incarnation `life`. */
+/* Returns true if the process `who` has lost its state since it ran as incarnation `life`. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life);
 /* Returns true if a correct process could have this membership. */
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
@@ -166,7 +166,7 @@ void elect__remember(struct process *p, const struct elect_input *in);
 
 /* ---- presence.c ---- */
 
-/* Notes that a message from another process has arrived, and notes the facts in it about its
+/* Records that a message from another process has arrived, and what the message says about its
  * sender. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
@@ -192,14 +192,15 @@ bool elect__takes_part(const struct process *p, const message *m);
 void elect__stand_back(struct process *p);
 /* Returns true if this process must not take part in an election. `m` is the message that asks it
  * to take part, or NULL if a timer has expired. A process that must not take part tells the sender
- * which leader it follows, or stands back. */
+ * which leader it follows, or leaves the election and wants another one later. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
-/* Looks for a leader, because this process hears none. */
+/* Looks for a leader, because this process does not hear from one. */
 void elect__miss(struct process *p);
-/* Delays the next election of this process, so that the candidate with the grant of this voter has
- * time to win. */
+/* Delays the next election of this process, so that the candidate to which this voter has given its
+ * grant has time to win. */
 void elect__be_patient(struct process *p);
-/* Acts on the times of presence.c that have come: ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN. */
+/* Checks which of the times ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN have come, and does what is
+ * due. */
 void elect__look_on_time(struct process *p);
 /* Begins or ends the search for a leader. elect_step() calls this function near the end of every
  * step. */

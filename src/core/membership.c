@@ -50,7 +50,9 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
         return true;
     if (alike(its, mine))
         return false;
-    return earlier(its, mine) || its->stamp == 0; /* 0: the membership of another configuration */
+    /* With stamp 0, the membership comes directly from the candidate's configuration, which then
+     * differs from that of this process. */
+    return earlier(its, mine) || its->stamp == 0;
 }
 
 void elect__adopt(struct process *p, const struct elect_membership *m)
@@ -155,12 +157,12 @@ void elect__upon_forgot(struct process *p, number from, const message *m)
                          .term = p->node->mandate.seen,
                          .last_met = saved(p)->met[from],
                          .membership = saved(p)->membership});
-    if (m->incarnation != 0) /* the sender's new incarnation, which no other life of it may use */
+    if (m->incarnation != 0) /* the sender's new incarnation must never be used again */
         p->out->persist = true;
     because(p, REMEMBERS_FOR);
 }
 
-/* Returns true if `some` contains a member of every majority that this member could have joined. */
+/* Returns true if every majority that this member could have joined has a member in `some`. */
 static bool enough_of(set electorate, set some)
 {
     return count(some & electorate) + elect__quorum(electorate) > count(electorate);
@@ -221,7 +223,7 @@ static void learn(struct process *p, number from, const message *m)
     saved(p)->pause = m->pause > saved(p)->pause ? m->pause : saved(p)->pause;
     if (earlier(&saved(p)->membership, &m->membership))
         saved(p)->membership = m->membership;
-    if (m->last_met >= saved(p)->incarnation) /* the sender has persisted the new incarnation */
+    if (m->last_met >= saved(p)->incarnation) /* the sender has saved this process's incarnation */
         readmission(p)->remembering |= only(from);
     because(p, LEARNS);
     if (enough_of(saved(p)->membership.voters, readmission(p)->remembering) &&

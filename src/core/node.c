@@ -42,7 +42,7 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
-/* Returns true for a message of the mandate. In ELECT_EVENTS, no other message follows them. */
+/* Returns true for a message of the mandate. These are the last messages in ELECT_EVENTS. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 static bool tells_members(const message *m)
@@ -70,7 +70,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     term last = elect_term_make(
         farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
-    /* `certificate` shares its bytes with `in_the_way`, so the test covers both */
+    /* the test of `certificate` also covers `in_the_way`, which shares its bytes */
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->certificate > last || m->pause > last_pause)
         return false;
@@ -79,8 +79,10 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
         return false;
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
+    /* A REMEMBERS that names the last era is rejected, because readmission needs the era after it.
+     */
     if (m->type == ELECT_REMEMBERS)
-        return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX); /* not the last */
+        return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX);
     if (elect_term_counter(m->term) == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
         return false;
     if (m->type == ELECT_FOLLOWING)
@@ -156,7 +158,8 @@ static void take(struct process *p, number from, const message *m)
         p->algorithm->upon(p, &(struct event){.type = m->type, .from = from});
 }
 
-/* Ignores a timer that is not running, because the host may report a timer after it was stopped. */
+/* Handles a timer that the host reports as expired. Ignores a timer that is not running, because
+ * the host may report a timer even after the process has stopped it. */
 static void expire(struct process *p, unsigned timer)
 {
     if (!runs(p, timer)) {
@@ -165,7 +168,7 @@ static void expire(struct process *p, unsigned timer)
     }
     p->node->running &= (uint8_t)~ELECT_TIMER_BIT(timer);
     if (timer == ELECT_SUSPICION_TIMER && presence(p)->told)
-        because(p, NOTHING); /* ELECT_LOOK limits how long the process relies on a FOLLOWING */
+        because(p, NOTHING); /* a FOLLOWING counts until ELECT_LOOK, regardless of this timer */
     else if (timer == ELECT_SUSPICION_TIMER)
         elect__suspect(p);
     else if (timer == ELECT_HEARTBEAT_TIMER)
@@ -234,8 +237,8 @@ static void react(struct process *p, const struct elect_input *in)
         happen(p, in);
 }
 
-/* Seeks a mandate if the election has chosen this process in this step. A majority must still
- * agree. */
+/* If the election has chosen this process in this step, nominates the process, which then asks the
+ * voters for a mandate. */
 static void seek_mandate(struct process *p)
 {
     bool chosen = leads(p), before = candidate(p)->nominated;
@@ -293,7 +296,7 @@ static void init_mandate(const struct elect_config *config, struct elect_node *n
         m->time[i] = ELECT_UNSET;
     for (unsigned i = 0; i < ELECT_MAX; i++)
         m->presence.heard[i] = m->presence.heard_me[i] = ELECT_UNSET;
-    if (config->stable) { /* a member that has just started ranks below the others */
+    if (config->stable) { /* every start adds a penalty, so that other members are fitter */
         m->presence.penalties = 1;
         m->time[ELECT_DECAY] = now + config->decay;
     }

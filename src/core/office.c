@@ -95,7 +95,8 @@ static message request(const struct process *p, term e)
                          candidate(p)->certificate != 0 ? candidate(p)->certified_by : 0};
 }
 
-/* Sends a round of requests. SENT is read before any voter, including its own, sees the request. */
+/* Sends a round of requests. The time SENT is read before any voter sees the request, even the
+ * voter of this process itself. */
 void elect__round(struct process *p)
 {
     unsigned i = leader(p)->rounds++ % ELECT_ROUNDS;
@@ -166,7 +167,8 @@ static void confirm(struct process *p, enum rule why)
     because(p, why);
 }
 
-/* Asks for a mandate with the certificate that it has from the owner of the released term. */
+/* Asks for a mandate, and shows the voters a certificate: the term that its predecessor has
+ * released. */
 static void confirm_certified(struct process *p)
 {
     p->about = elect__owner(p, candidate(p)->certificate);
@@ -388,7 +390,7 @@ void elect__upon_grant(struct process *p, number from, const message *m)
 }
 
 /* Handles the refusal of a voter that has promised a larger term while this office is in force. The
- * leader then asks for an even larger term, in which it succeeds itself. */
+ * leader then asks for an even larger term, in which it remains the leader. */
 static void upon_stale(struct process *p, number from, term x)
 {
     if (elect__owner(p, x) != me(p))
@@ -425,9 +427,9 @@ static void upon_refusal(struct process *p, number from, const message *m)
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
     uint32_t most = 4 * p->config->lease; /* only a faulty voter reports a longer wait */
     candidate(p)->refused |= only(from);
+    /* `remaining` counts from now, and `wait` from the time at which the candidate asked */
     candidate(p)->wait[from] =
-        (m->remaining < most ? m->remaining : most) +
-        (m->remaining > 0 ? (uint32_t)stood(p) : 0); /* a wait counts from the question */
+        (m->remaining < most ? m->remaining : most) + (m->remaining > 0 ? (uint32_t)stood(p) : 0);
     if (misfit)
         elect__learn_members(p, &m->membership); /* the voter may know a later membership */
     if (hopeless || !elect__majority(p, voters(p) & ~candidate(p)->refused))
@@ -493,7 +495,7 @@ void elect__follow_office(struct process *p, number c, term e)
 {
     assert(c == me(p) || !in_office(p));
     if (c == me(p) && !in_office(p))
-        return; /* its own REQUEST arrived after the end of its office */
+        return; /* this process's own REQUEST arrived after its office had ended */
     presence(p)->follows = c;
     presence(p)->told = false;
     p->node->state = NORMAL;

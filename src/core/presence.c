@@ -101,7 +101,7 @@ void elect__hear(struct process *p, number from, const message *m)
     presence(p)->heard[from] = p->now;
     if (hears_me(p, m))
         presence(p)->heard_me[from] = p->now;
-    /* Only a process that could win sends these two messages with its own number; a process that
+    /* Only a process that could win sends ELECTION or NOTICE with its own number; a process that
      * merely joins an election sends ELECT. */
     if (m->type == ELECT_ELECTION || m->type == ELECT_NOTICE)
         presence(p)->able |= only(m->origin);
@@ -139,7 +139,8 @@ static void forget_penalties(struct process *p)
     *at(p, ELECT_DECAY) = presence(p)->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
 }
 
-/* Returns true if a reachable member could win an election and has fewer penalties. */
+/* Returns true if a reachable member could win an election and has fewer penalties than this
+ * process. */
 static bool is_outclassed(const struct process *p)
 {
     for (set rest = reachable(p) & others(p) & presence(p)->able & ~presence(p)->aside; rest != 0;
@@ -240,7 +241,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    /* Each of the two processes must know that the other hears it. */
+    /* The sender and this process must each learn that the other one hears it. */
     bool answers =
         !has(m->heard, me(p)) || p->newcomer || elect__knows_later_members(p, &m->membership);
     if (answers)
@@ -314,7 +315,7 @@ void elect__miss(struct process *p)
     presence(p)->told = false;
     presence(p)->restless = presence(p)->restless || (looks && !is_set(p, ELECT_BEGIN));
     if (!presence(p)->restless && !is_set(p, ELECT_BEGIN)) {
-        *at(p, ELECT_LOOK) = ELECT_UNSET; /* elect__keep_watch() sends PRESENT in this step */
+        *at(p, ELECT_LOOK) = ELECT_UNSET; /* so that elect__keep_watch() sends PRESENT now */
         *at(p, ELECT_BEGIN) = p->now + p->config->answer_bound;
     }
     because(p, p->about != ELECT_NOBODY ? MISSES : looks ? STILL_LOOKS : LOOKS_AROUND);

@@ -23,7 +23,7 @@ struct process {
     elect_time now;
     number about;  /* the process that this step is about: the sender, suspect or origin */
     bool opened;   /* in this step, the process entered a round that was new to it */
-    bool newcomer; /* the process had not heard the sender lately */
+    bool newcomer; /* the process had not heard from the sender lately */
 };
 
 /* A message that has arrived, or a timer that has expired. A timer has only a type. */
@@ -45,7 +45,7 @@ struct algorithm {
 
 extern const struct algorithm elect__bully, elect__ring, elect__active_ring, elect__chang_roberts;
 
-/* Nouns: one process, or sets of them. */
+/* The nouns: a process, and sets of processes. */
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
@@ -91,14 +91,15 @@ static inline bool circulates(const struct process *p)
     return p->config->form == ELECT_CIRCULATE;
 }
 
-/* Verbs. The symbols of the verbs have a prefix, because a library must not define, for example,
+/* The verbs. Their symbols have a prefix, because a library must not define common names such as
  * send(). */
 #define PREFIXED(name) __asm__("elect__" #name)
 
 void send(struct process *p, unsigned type, set to) PREFIXED(send);
 void start(struct process *p, unsigned timer) PREFIXED(start);
 void stop(struct process *p, unsigned timer) PREFIXED(stop);
-void stand(struct process *p, enum state s) PREFIXED(stand); /* without a leader */
+void stand(struct process *p, enum state s)
+    PREFIXED(stand); /* sets the state, and forgets the leader */
 void follow(struct process *p, number j) PREFIXED(follow);
 void lead(struct process *p) PREFIXED(lead);
 /* Sets the rule of the step. If a step calls this more than once, the last call counts. */

@@ -46,8 +46,8 @@ static void use_certificate(struct process *p, const message *m)
         close_term(p, m->certificate);
 }
 
-/* Returns true if another incarnation of the holder asks for the term that is granted already: a
- * clone, or the holder after a restart. */
+/* Returns true if this voter has granted the same term to another incarnation of the candidate. The
+ * candidate is then a second copy of the process, or has restarted. */
 static bool is_clone(const struct process *p, const message *m)
 {
     return grant_is_live(p) && voter(p)->granted == m->term &&
@@ -96,7 +96,7 @@ static term in_the_way(const struct process *p, enum elect_refusal why)
     return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
 }
 
-/* Returns an answer that repeats the fields by which the question is identified. */
+/* Returns an answer to a request. The answer repeats the fields that identify the request. */
 static message answer_to(const message *m, unsigned type)
 {
     return (message){.type = (uint8_t)type,
@@ -134,7 +134,7 @@ static void grant(struct process *p, number c, const message *m)
         p->out->persist = true;
     }
     if (grant_is_live(p) && *at(p, ELECT_EXPIRES) > expires)
-        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */
+        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not end the grant earlier */
     *at(p, ELECT_EXPIRES) = expires;
     voter(p)->granted = m->term;
     voter(p)->holder = c;
@@ -152,7 +152,7 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
     return why == NO_OBJECTION;
 }
 
-/* An observer does not vote, but follows the latest office of which it has heard. */
+/* An observer does not vote, but follows the latest office that it has heard of. */
 static void observe(struct process *p, number c, const message *m)
 {
     if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {
@@ -161,7 +161,7 @@ static void observe(struct process *p, number c, const message *m)
     }
     if (m->leading && !in_office(p)) {
         elect__adopt(p, &m->membership);
-        if (!grant_is_live(p)) /* a grant that this process made as a voter remains in force */
+        if (!grant_is_live(p)) /* a grant that this process gave as a voter remains in force */
             voter(p)->granted = m->term;
         raise_term(&p->node->mandate.seen, m->term);
         presence(p)->heir = m->heir;

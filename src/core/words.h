@@ -9,8 +9,8 @@
 
 #include "elect.h"
 
-/* The deadline of the bully algorithm, in units of T. The process that took over needs one T to ask
- * the processes above it, and one T to announce itself. */
+/* The deadline of the bully algorithm, in units of T. The process that took over the election needs
+ * one T to ask the higher processes, and one T to announce itself. */
 #define DEADLINE_IN_T 2
 
 enum state { NORMAL = ELECT_NORMAL, ELECTING = ELECT_ELECTING, WAITING = ELECT_WAITING };

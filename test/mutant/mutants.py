@@ -151,7 +151,7 @@ MUTANTS = {
         "voter.c", "        saved(p)->longest = m->lease > saved(p)->longest ? m->lease : saved(p)->longest;\n", "        saved(p)->longest = p->config->lease;\n",
         "unit a restarted voter waits for the longest lease"),
     "a smaller lease shortens a grant": (
-        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not shorten its grant */\n", "        ;\n",
+        "voter.c", "        expires = *at(p, ELECT_EXPIRES); /* a shorter lease must not end the grant earlier */\n", "        ;\n",
         "unit a shorter lease does not shorten a grant"),
     "the first grant starts no lease": (
         "voter.c", "    *at(p, ELECT_EXPIRES) = expires;\n", "    if (voter(p)->granted == m->term)\n        *at(p, ELECT_EXPIRES) = expires;\n",
@@ -283,7 +283,7 @@ MUTANTS = {
     "a waiting run still counts after it disconnects": (
         "daemon/run_connection.c", "    if (!idle) /*", "    if (held) /*", "work only-with-a-runner"),
     "a nomination during the work is forgotten": (
-        "handover.c", "    if (candidate(p)->nominated) /* it was nominated while its work stopped */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
+        "handover.c", "    if (candidate(p)->nominated) /* the process was nominated while its work was stopping */\n        *at(p, ELECT_RETRY) = p->now;\n", "",
         "unit a successor that works waits until its work has stopped"),
     "a withdrawn candidate sends further requests": (
         "office.c", "    if (asked)\n        *at(p, ELECT_RENEW) = ELECT_UNSET;\n", "", "storms --processes 3"),
@@ -467,7 +467,7 @@ MUTANTS = {
     "a process that sees no majority takes part": (
         "presence.c", " &&\n           elect__sees_majority(p);\n}", ";\n}", "unit members that were heard long ago do not count"),
     "a process outside the membership keeps a leader that it misses": (
-        "detector.c", "        p->node->leader = ELECT_NOBODY; /* once it is a member, it must not wait for that leader */\n", "",
+        "detector.c", "        p->node->leader = ELECT_NOBODY;\n", "",
         "scenario mandate/added-while-others-stand-aside: no agreement"),
     "a member that stands aside takes part": (
         "presence.c", " && !stands_aside(p) &&\n           elect__sees_majority(p);\n}", " &&\n           elect__sees_majority(p);\n}", "unit a member that stands aside votes and takes no part"),
