@@ -256,8 +256,8 @@ struct elect_peer_info {
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
 /* Describes the rejected packets of a process that has the key but is not a member, and stores the
- * id of that process in `id`. The tag of such packets is authentic, but this member has not read
- * their content. */
+ * id of that process in `id`. The authentication tag of such packets is valid, but this member has
+ * not read their content. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {

@@ -372,7 +372,7 @@ struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
-    bool tell_lower;   /* the bully's initiator sends NOTICE to the lower processes */
+    bool tell_lower;   /* bully: the process that begins an election sends NOTICE to lower ones */
     bool detector;     /* the leader sends heartbeats; it is suspected if they stop */
     bool reliable;     /* no message is lost and no process fails, so a ring needs no acks */
     uint8_t n;
@@ -400,8 +400,8 @@ struct elect_config {
 };
 
 /*
- * A message. A field is 0 if messages of the type do not use it. A field whose meaning depends on
- * the type has one name for each meaning; the names in a union share one value.
+ * A message. A field is 0 if the type of the message does not use it. A field whose meaning depends
+ * on the type has one name for each meaning; the names in a union share one value.
  */
 struct elect_message {
     union {
@@ -469,10 +469,10 @@ struct elect_hop {
  * members or other priorities must also save config.id, and call elect_saved_translate() when it
  * starts.
  *
- * No counter overflows in practice. Terms count to 2^48. A process that is new or has lost its
- * state accepts any term up to 2^47, because it cannot check what the others report. One message
- * from a faulty member can therefore raise the terms of such a process so much that the others
- * reject these terms; the process must then be readmitted. `pause` counts pauses and resumptions up
+ * No counter overflows in practice. The counter of a term has 48 bits. A process that is new or has
+ * lost its state accepts any counter up to 2^47, because it cannot check what the others report.
+ * One message from a faulty member can therefore raise the terms of such a process so far that the
+ * others reject them; the process must then be readmitted. `pause` counts pauses and resumptions up
  * to 2^32 - 1. The maximum is odd, so elections remain paused once `pause` has reached it. The
  * number of a ring round, and the count of a leader's rounds since its start
  * (mandate.leader.rounds), wrap at 2^32, which takes 27 years at five rounds a second.
@@ -603,7 +603,7 @@ struct elect_mandate {
 
 struct elect_node {
     elect_set active; /* active-ring: the process numbers seen in this round */
-    elect_set silent; /* rings: the processes that did not acknowledge in this round */
+    elect_set silent; /* rings: the processes that left a message unacknowledged in this round */
     /* rings: the processes whose election messages ([0]) and announcements ([1]) this process has
      * passed on in this round */
     elect_set passed[2];
@@ -619,7 +619,7 @@ struct elect_node {
 
 struct elect_input {
     uint8_t event;  /* enum elect_event */
-    uint8_t from;   /* messages: the sender; RESIGN: the successor; else ELECT_NOBODY */
+    uint8_t from;   /* the sender of a message, or the successor for RESIGN; else ELECT_NOBODY */
     elect_time now; /* the time on the clock of this process */
     struct elect_message message;
 };
@@ -648,7 +648,7 @@ enum elect_error {
     ELECT_TWICE,
     ELECT_TOO_LONG,
     ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within the lease, or `grain` is 0 */
-    ELECT_RENEWAL_TOO_LONG,  /* the renewal is more than a third of elect_office_length() */
+    ELECT_RENEWAL_TOO_LONG,  /* the renewal interval is over a third of elect_office_length() */
     ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
     ELECT_NO_SUCH_ROLE,      /* no process may lead, a member has no vote, or a voter is unknown */
     ELECT_DRIFT_TOO_LARGE,   /* the drift is half a second per second, or more */
@@ -751,14 +751,15 @@ struct elect_message elect_testament(const struct elect_config *config, uint8_t 
 
 /* Makes an event without arguments: an event from the host, ALARM, or a timer that has expired. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
-/* Makes RESIGN: hand the office over to `successor`, or to the heir if `successor` is
- * ELECT_NOBODY. */
+/* Makes RESIGN, which tells a leader to hand its office over to `successor`, or to its heir if
+ * `successor` is ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
 /* Makes RESIGN as an order, which may come from another machine. The process obeys the order only
  * in the term that the order names. Even if the order arrives late or several times, the process
  * therefore obeys it at most once. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
-/* Makes CHANGE: change the processes that may lead and the processes that vote. */
+/* Makes CHANGE, which tells a leader which processes may lead and which processes vote from now on.
+ */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
 /* Makes the input for a message that arrived from the process `from`. */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,

@@ -11,8 +11,8 @@ bool choice_parse(const char *value, const char *const *words, size_t count, uin
 /* Sets `on` from "on" or "off". Returns false with a complaint if `value` is another word. */
 bool choice_parse_switch(const char *value, bool *on, struct text *complaint);
 
-/* Complains that `word` is not one of `words`, and suggests the nearest one or lists them all.
- * Returns false. */
+/* Adds a complaint that `word` is not one of `words`. The complaint suggests the nearest word or
+ * lists them all. Returns false. */
 bool choice_unknown(struct text *complaint, const char *what, const char *word,
                     const char *const *words, size_t count);
 

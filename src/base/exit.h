@@ -4,7 +4,7 @@
 
 enum exit_status {
     EXIT_FINE = 0,
-    EXIT_NO = 1,        /* the answer is no, the request is refused, or an expectation is unmet */
+    EXIT_NO = 1, /* the answer is no, the request was refused, or an expectation was not met */
     EXIT_NO_LEADER = 2, /* no leader is known */
     EXIT_UNDECIDED = 2, /* sim, verify: no agreement, or the search was not completed */
     EXIT_NO_DAEMON = 3, /* no daemon answers */

@@ -88,9 +88,9 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
     return true;
 }
 
-/* Replaces the voters by their difference from the members, and the previous voters by their
- * difference from the voters. The differences are usually empty, and an empty set takes no
- * bytes. */
+/* Replaces the set of voters with its difference from the set of members, and the set of previous
+ * voters with its difference from the set of voters. The differences are usually empty, and an
+ * empty set takes no bytes. */
 static void tell_apart(struct elect_membership *m)
 {
     m->before ^= m->voters;

@@ -136,14 +136,14 @@ set elect__roll(const struct process *p);
 number elect__heir(const struct process *p);
 /* Returns true if this follower claims the office of its leader. */
 bool elect__claims(const struct process *p);
-/* Resigns in favour of `to`, which claims the office, if preemption and the other claims allow it.
- */
+/* Resigns in favour of `to`, which claims the office, if preemption is allowed and no fitter member
+ * claims the office. */
 void elect__give_place(struct process *p, number to);
 
 /* ---- membership.c ---- */
 
 void elect__change(struct process *p, const struct elect_membership *wanted);
-/* Returns true if candidate `c` uses a wrong membership, or an earlier membership than this
+/* Returns true if candidate `c` uses a wrong membership, or an earlier membership than that of this
  * process. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
 /* Adopts and persists the membership `m`, unless it is the present membership or an earlier one. */

@@ -210,8 +210,8 @@ static void look(struct process *p)
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
 }
 
-/* Returns true if this process leads, or if its grant to its leader is live. A leader that is known
- * only from a FOLLOWING does not count. */
+/* Returns true if this process leads, or if its grant to its leader is still in force. A leader
+ * that is known only from a FOLLOWING does not count. */
 static bool knows_leader(const struct process *p)
 {
     return in_office(p) ||
