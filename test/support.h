@@ -18,7 +18,7 @@
  * 4". */
 void describe(struct experiment *e, const char *words);
 
-/* Formats the words of an experiment like printf, plays the experiment, and returns its world. */
+/* Formats the words of an experiment as printf() does, plays it, and returns its world. */
 const struct world *hold_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);

@@ -1,5 +1,5 @@
-/* Sends arbitrary requests on a control socket. The member and the socket are stand-ins that only
- * count the answers. */
+/* Passes arbitrary requests to the code that answers the clients of a control socket. The socket
+ * and the member are stand-ins, which only count the answers. */
 #include "../../src/daemon/daemon.h"
 #include "../../src/daemon/run_connection.h"
 #include "../../src/daemon/run_queue.h"
@@ -236,7 +236,7 @@ static void begin(void)
     d.name[1] = "b";
     d.words = (struct words){.config = &d.elect, .name = d.name};
     recorder_begin(&d.recorder);
-    /* fills the recorder with entries for which requests can ask */
+    /* fills the flight recorder, so that requests can ask for its entries */
     for (unsigned i = 0; i < 40; i++) {
         const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};
         struct elect_input in = elect_received(1, &said, i);
@@ -246,7 +246,8 @@ static void begin(void)
     }
 }
 
-/* Handles a note of another member: a question, an order, or an answer for which a client waits. */
+/* Handles a note (a short message) from another member: a question, an order, or an answer for
+ * which a client waits. */
 static void note(const uint8_t *bytes, size_t length)
 {
     struct control_client client = {.waits = true, .asks = 1, .order = 7, .peer = 2};
@@ -268,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         d.control.clients = &client;
         answer_request(&d, &client, request);
         d.control.clients = NULL;
-        /* each request has one answer; a client may wait for another member's answer */
+        /* a client gets exactly one answer, unless it waits for another member or watches */
         assert(client.waits ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);

@@ -1,4 +1,5 @@
-/* Receives arbitrary packets, and arbitrary content in packets with the right key. */
+/* Passes arbitrary packets to a session, and also correctly encrypted packets with arbitrary
+ * content. */
 #include "../../src/runtime/session.h"
 
 #include <assert.h>
@@ -65,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         sessions_take(&s, 2000 + number, 0, out, size, &e);
         assert(e.answer_length <= SEAL_MAX_PACKET && e.length == 0);
         sessions_take(&s, 2000 + number, 0, out, size, &e);
-        assert(e.news != SESSION_OPENED); /* the packet is a duplicate */
+        assert(e.news != SESSION_OPENED); /* a duplicate of a packet never opens a session */
     }
     return 0;
 }

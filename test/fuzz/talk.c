@@ -1,6 +1,6 @@
-/* Sends arbitrary messages from several runs and clients to a run socket, while leadership changes
- * and the guardian may not answer. The sockets are real, but the member and the guardian are
- * stand-ins. */
+/* Sends arbitrary messages from several runs and clients to a run socket. Meanwhile the leader
+ * changes, and the guardian sometimes does not answer. The sockets are real, but stand-ins replace
+ * the member and the guardian. */
 #include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
@@ -161,7 +161,7 @@ static void look(void)
         if (c->stage == RUN_HOLDS) {
             holders[c->group]++;
             assert(work.group[c->group].holder == c);
-            /* the channel is now the guardian's */
+            /* if there is a guardian, it has taken over the channel to this run */
             assert(c->channel < 0 || !work_is_guarded(&work));
             assert(!c->loose || !work_is_guarded(&work) || work.group[c->group].is_void);
         }
@@ -210,7 +210,7 @@ static void happen(uint8_t what)
     case 1: hears = !hears; break;
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
-    /* a closed channel is never opened again */
+    /* once the channel to the guardian is closed, it is never opened again */
     case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break;
     case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:

@@ -8,10 +8,11 @@ A mutant is (file, text, replacement, killer), or several edits (file, text, rep
     scenario NAME: WORDS  the scenario fails, or is aborted, with these words in its output
     storm ALGORITHM       test_storm fails, and prints a command that shows the same failure
     storms OPTIONS        elect sim --storm violates a promise of the mandate
-    unit SENTENCE         the unit test of that name fails. Instead of unit: codec, control, journal, loop, member, runtime,
-                          session or session_counters
-    groups, attacker and disk COUNT  the property test fails
-    SUITE CASE            the case fails, with real daemons: explain, guardian, hooks, local_users, orders, run, run_faults, work
+    unit SENTENCE         the unit test of that name fails. If the test is in another program than test_mandate, the first word
+                          is codec, control, journal, loop, member, runtime, session or session_counters.
+    groups COUNT          the property test fails in one of COUNT histories. The first word may also be attacker or disk.
+    SUITE CASE            a system test, which runs real daemons, fails. The suites are explain, guardian, hooks, local_users,
+                          orders, run, run_faults and work.
 """
 
 MUTANTS = {
@@ -64,7 +65,7 @@ MUTANTS = {
     "a lower announced process is followed": (
         "ring.c", "highest(list) < me(p)", "false",
         "scenario ring/left-out-hears-it: follow: Assertion"),
-    # ring with an active list
+    # the ring algorithm with an active list
     "the received number goes first, as in the notes": (
         "active_ring.c", "    forward(p, ELECT, me(p));\n    forward(p, ELECT, j);\n",
         "    forward(p, ELECT, j);\n    forward(p, ELECT, me(p));\n",
@@ -188,7 +189,7 @@ MUTANTS = {
     "an observer follows an earlier office": (
         "voter.c", "    if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {", "    if (false) {",
         "unit an observer follows and does not vote"),
-    # the mandate: candidates and leaders
+    # how candidates win a mandate, and how leaders keep it
     "an answer to an earlier PREVOTE counts": (
         "office.c", "m->term != candidate(p)->asked || m->round != candidate(p)->prevote_round)", "m->term != candidate(p)->asked)",
         "unit answers to an earlier question do not count"),
@@ -772,7 +773,7 @@ MUTANTS = {
         "member notes go from host to host"),
     "a note that is too long is sent": (
         "runtime/member.c", " || length == 0 || length > ELECT_UV_NOTE)", " || length == 0)", "member notes go from host to host"),
-    # the flight recorder, and explanations
+    # the flight recorder, and the explanations of elect explain
     "the last sign of life is not kept": (
         "daemon/recorder.c", "        if (sign->at != 0)\n            add(&r->loud, sign);\n", "", "explain leader-machine-is-lost"),
     "messages of members are not recorded": (
@@ -972,9 +973,10 @@ RACES = {
         "daemon/hooks.c", "    if (h->serial != 0 || hook == HOOK_COUNT)", "    if (hook == HOOK_COUNT)", "hooks in-order"),
 }
 
-# The algorithms of the lecture notes, without the repairs of this project: ([(file, text, replacement) ...], arguments of elect
-# verify). The counterexample of each algorithm is in the file with its name in this folder. The notes have no ring timer, because
-# no timer can stop a list that circles.
+# The algorithms exactly as the lecture notes define them, without the repairs of this project. Each entry contains the edits, each
+# of which is (file, text, replacement), and the arguments with which elect verify finds a counterexample. This folder contains that
+# counterexample, in the file with the name of the entry. The notes have no ring timer, so the ring timer is removed, too: no timer
+# can stop a list that circles.
 NO_RING_TIMER = ("ring_links.c", "    start(p, ELECT_RING_TIMER);\n", "")
 NOTES = {
     "active-ring-notes-order": (

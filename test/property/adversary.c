@@ -6,18 +6,18 @@
  *
  *     test_adversary any|bounded|thefts|groups [HISTORIES [FIRST]]
  *
- * any: clocks tick at any rate. No token is used twice, and no voter grants a smaller term (P1,
- * P2).
+ * any: the clocks tick at any rate. No token is used twice, and no voter grants a term that is
+ * smaller than one it granted before (P1 and P2 in docs/guarantees.md).
  *
  * bounded: no clock is ever more than a tick ahead of another. With such clocks, no two processes
  * lead at the same time, and every later token is larger (P3).
  *
  * thefts: like bounded or groups, but testaments of living members are stolen and sent. A member
- * whose testament was sent may lead in that term until it hears from its successor, so that both
- * lead at the same time. No other two members lead at the same time, and all later offices obey the
- * rules.
+ * whose testament was sent may lead in that term until it hears from its successor, so that two
+ * members may lead at the same time. No other two members lead at the same time, and all later
+ * offices obey the rules.
  *
- * groups: all clocks are the same. Each move belongs to a random set of processes, and all messages
+ * groups: all clocks are the same. Each move involves a random set of processes, and all messages
  * between them arrive immediately: a process becomes a candidate and gets all answers, or a leader
  * renews, changes the voters, or resigns. In this way, one part of a cluster gets far ahead of
  * another.
@@ -33,7 +33,7 @@
 #define STEPS 600
 #define POOL  4096
 #define LEASE 8
-/* one clock may be a tick ahead at the beginning of a lease, and another at its end */
+/* the clocks may differ by a tick when a lease begins, and by another tick when it ends */
 #define GRAIN 2
 
 struct letter {
@@ -57,8 +57,10 @@ struct history {
     bool thefts;
     /* the largest term whose testament was sent while its leader was alive */
     elect_term stolen[MAX];
-    elect_term first[MAX]; /* the first term of each office, because a leader may succeed itself */
-    unsigned overlaps;     /* offices that began while an office of a stolen term continued */
+    /* for each process, the term in which its office began: the term may change later */
+    elect_term first[MAX];
+    /* how often two processes led at the same time because a testament was stolen */
+    unsigned overlaps;
     const char *broken;
 };
 
@@ -82,9 +84,9 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
     }
 }
 
-/* Returns true if the office relies on grants that a stolen testament ended. An office that
- * continues in a later term has newer grants, but the longer grants of the stolen term may still
- * count after the lease was shortened. */
+/* Returns true if a stolen testament has ended grants on which the office of process i still
+ * relies. Usually an office that continues in a later term relies only on newer grants. But after
+ * the lease has been shortened, the longer grants of the stolen term may still count. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
     return h->node[i].mandate.leader.token <= h->stolen[i] ||
@@ -130,7 +132,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     judge(h, i, before, &out);
 }
 
-/* Nominates a process. In these histories this is the only effect of an election. */
+/* Nominates a process, as if it had won an election. These histories contain no real elections. */
 static void nominate(struct history *h, uint8_t i)
 {
     struct elect_node *node = &h->node[i];
@@ -173,8 +175,8 @@ static void readmit(struct history *h, uint8_t i)
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
-/* Deletes the state of a process, unless another process has also lost its state: enough processes
- * must remember the grants. */
+/* Deletes the state of a process, unless another process has also lost its state: too few processes
+ * would then remember the grants. */
 static void lose_state(struct history *h, uint8_t i)
 {
     for (uint8_t j = 0; j < h->config.n; j++)
@@ -215,7 +217,8 @@ static void change(struct history *h, uint8_t i)
     const struct elect_membership *m = &h->node[i].saved.membership;
     elect_set bit = (elect_set)1 << below(h, h->config.n);
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
-    if (h->steady) /* the next change need not wait, because the lease is never shortened */
+    /* the leader may change the membership again at once, because the lease is never shortened */
+    if (h->steady)
         h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
     step(h, i, elect_changes(members, m->voters ^ bit, 0));
 }
@@ -272,7 +275,7 @@ static void move(struct history *h)
 
 /* ---- groups ---- */
 
-/* Delivers all messages between members of the group, and all messages that follow from them. */
+/* Delivers all messages between members of the group, including those that they send in reply. */
 static void settle(struct history *h, elect_set group, unsigned from)
 {
     for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
@@ -288,7 +291,7 @@ static void pass_time(struct history *h, unsigned ticks)
         elect_shift(&h->node[i], -(elect_time)ticks);
 }
 
-/* Ends all waits of this process except those for grants. */
+/* Makes the process act at once where it would wait for a timer. It still waits for grants. */
 static void hurry(struct history *h, uint8_t i)
 {
     elect_time *time = h->node[i].mandate.time;
@@ -297,8 +300,8 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Makes a leader succeed itself: the leader's own voter reports that it has promised a larger
- * term. */
+/* Makes a leader request a larger term for itself, because its own voter reports that it has
+ * promised a larger term. */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -323,8 +326,8 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
         step(h, to, elect_received(from, &m, 0));
 }
 
-/* Keeps the process in office, with the grants of this group, until it may change the membership
- * again. */
+/* Renews the office of the process with the grants of this group until the process may change the
+ * membership again. */
 static void lead_on(struct history *h, uint8_t i, elect_set group)
 {
     const elect_time *time = h->node[i].mandate.time;
@@ -396,7 +399,7 @@ static void play(struct history *h, uint64_t seed)
     h->config.max_lease = 4 * LEASE;
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
-    /* with this setting, processes also send PRESENT, which spreads changes of the membership */
+    /* if `stable` is set, PRESENT messages also spread changes of the membership */
     h->config.stable = seed % 3 == 0 && !groups;
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
@@ -404,7 +407,7 @@ static void play(struct history *h, uint64_t seed)
         restart(h, i);
     h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
-        if (below(h, 40) == 0 && !h->steady) /* all processes get another lease */
+        if (below(h, 40) == 0 && !h->steady) /* changes the length of the lease for all processes */
             elect_config_mandate(&h->config, LEASE * (1 + below(h, 4)), 2, 0, GRAIN);
         if (groups)
             move_group(h);
@@ -436,7 +439,7 @@ int main(int argc, char **argv)
         "%llu histories, %llu offices, %llu changes of membership, %llu overlaps after a theft\n",
         (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes,
         (unsigned long long)overlaps);
-    /* fewer events would mean that the histories test nothing */
+    /* the test also fails if these events were so rare that the histories tested too little */
     return offices < histories / 10 || changes < histories / 100 ||
            (h.thefts && overlaps < histories / 100);
 }

@@ -2,9 +2,10 @@
  * Tests the sessions against an attacker that has a copy of every packet ever sent. The attacker
  * delays, drops, repeats, changes and reflects packets, while members restart, restore snapshots,
  * run as clones, and install, use, remove and reinstall keys in any order. The test checks that
- *  - a member accepts a message at most once, and only if its sender sent it to this life of the
- *    member,
- *  - a member that knows a later state of the sender accepts no message from an earlier one,
+ *  - a member accepts a message at most once, and only if the sender addressed it to this life
+ *    (this execution) of the member,
+ *  - a member that knows a later state of the sender accepts no message that the sender sent in an
+ *    earlier state,
  *  - a repeated packet never shows that a link works,
  *  - no honest member is told to stop,
  *  - when the attacker rests and all members have a common key, all members can communicate, send
@@ -44,7 +45,7 @@ struct disk {
 /* One start of a member. */
 struct life {
     unsigned member;
-    bool earlier;      /* true if the state of the life is a restored snapshot */
+    bool earlier;      /* true if this life started from a restored snapshot */
     bool lost;         /* true if the member has lost its state and says so */
     uint64_t sequence; /* the sequence number of the state at the start of the life */
     uint32_t incarnation;
@@ -52,14 +53,14 @@ struct life {
     uint8_t boot[SESSION_BOOT];
 };
 
-/* The key ids of a member by slot, with 0 for an empty slot. A member keeps its keys when it
- * restarts. */
+/* The ids of the keys in the slots of a member; 0 means an empty slot. A member keeps its keys when
+ * it restarts. */
 struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* The content of a DATA packet: the life of its sender, its number, and the life of its
- * receiver. */
+/* The content of a DATA packet: the sender's life, the number of the word, and the nonce of the
+ * receiver's life. */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -76,11 +77,12 @@ static struct {
     unsigned life_count;
     struct ring ring[MEMBERS];
     uint32_t words, eras;
-    /* the latest life of each other member that this member has heard */
+    /* for each member, the latest life of each other member from which it has accepted a message */
     uint32_t heard[2][MEMBERS][MEMBERS];
-    /* what the member knew of each other member before it heard that life */
+    /* what each member knew about each other member before it opened their present session */
     struct session_memory knew[MEMBERS][MEMBERS];
-    bool taken[MEMBERS][WORDS]; /* the words that the present life has accepted */
+    /* the words (DATA packets) that the present life of each member has accepted */
+    bool taken[MEMBERS][WORDS];
     struct {
         uint32_t life;
         unsigned link;
@@ -217,7 +219,8 @@ static void send_packet(const uint8_t *bytes, size_t length)
 
 static uint8_t slot_of(unsigned i, const uint8_t *bytes) { return bytes[5] != w.ring[i].id[0]; }
 
-/* Sends a word to j or, if `lost`, to a process with j's number that has lost its state. */
+/* Sends a DATA packet with the next word to member j. If `lost`, the packet is addressed to a
+ * process that has j's number but has lost its state. */
 static void say(unsigned i, unsigned j, bool lost)
 {
     size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *) =
@@ -250,8 +253,8 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
-/* Returns true if the life began with an older state than the known life. Each era has sequence
- * numbers of its own. */
+/* Returns true if the life began with an older state than the one in `knew`. Each era counts its
+ * sequence numbers separately. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
     uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
@@ -284,7 +287,7 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     w.got++;
 }
 
-/* Checks that the other end of a session is a life that overlaps this life. */
+/* Checks that the process at the other end of a session had not exited before this life began. */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)
@@ -349,7 +352,7 @@ static void attack(unsigned i)
         deliver(i, l.bytes, l.length);
 }
 
-/* Sends a part of all recorded packets again, in the same order. */
+/* Sends up to 19 consecutive recorded packets again, in their original order. */
 static void repeat(unsigned i)
 {
     unsigned first = (unsigned)below(w.letters + 1), count = (unsigned)below(20);
@@ -386,8 +389,8 @@ static bool can_speak(unsigned i, unsigned j)
     return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
 }
 
-/* Restarts a member without state in an era that no other member has seen, if all other members can
- * answer. */
+/* Restarts a member that has lost its state, if all other members can answer it. The member gets a
+ * new era (a range of incarnations), which no other member has seen. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
@@ -452,8 +455,7 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* Gives all members one common key, which they use, or two common keys, of which each member uses
- * one. */
+/* Installs one key in all members, which then use it, or two keys, of which each uses one. */
 static void agree_on_keys(void)
 {
     uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);
@@ -472,7 +474,7 @@ static bool are_honest(unsigned i, unsigned j)
     return i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j];
 }
 
-/* Runs the network without an attacker for `turns` twentieths of a second. */
+/* Runs the network without an attacker for `turns` steps of 50 ms each. */
 static void pass(unsigned turns, bool talking)
 {
     for (unsigned turn = 0; turn < turns; turn++) {
@@ -501,7 +503,7 @@ static void check_keys(unsigned i, unsigned j, bool one_key)
             wrong("a member is wrong about the keys of another");
 }
 
-/* Checks that honest members reach each other within seconds, and hear each other's words. */
+/* Checks that honest members reach each other within seconds, and accept each other's packets. */
 static void calm(void)
 {
     bool one_key = true;
@@ -509,7 +511,7 @@ static void calm(void)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
-    bool talking = below(2) == 0; /* without words, members send only HELLOs */
+    bool talking = below(2) == 0; /* if false, members send only HELLOs, and no DATA */
     pass((unsigned)below(40), talking);
     agree_on_keys();
     for (unsigned i = 1; i < MEMBERS; i++)
@@ -532,7 +534,7 @@ static void calm(void)
             }
     pass(20, true);
     w.hellos = 0;
-    /* in five seconds, a HELLO and its answer twice a second on each of six paths */
+    /* during five seconds, each of the six paths may carry a HELLO and its answer twice a second */
     pass(100, true);
     bool all = are_honest(0, 1) && are_honest(1, 2);
     if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
@@ -571,5 +573,6 @@ int main(int argc, char **argv)
     }
     printf("%llu histories, %llu words accepted\n", (unsigned long long)histories,
            (unsigned long long)got);
-    return got < histories; /* fewer words would mean that the histories test nothing */
+    /* with fewer accepted words, the histories would have tested too little */
+    return got < histories;
 }

@@ -1,8 +1,9 @@
 /*
  * Runs the real store over a simulated disk that may fail at every call. A kill leaves the page
  * cache intact. After a power failure, every sector that was not synced may have its old content,
- * its new content, or garbage. Some slots cannot be read, for one life or forever. No acknowledged
- * write may be lost, and the store must open the file whenever the file can be read.
+ * its new content, or garbage. Some slots of the file cannot be read, either during one life of the
+ * process or forever. No acknowledged write may be lost, and the store must open the file whenever
+ * the file can be read.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/store.h"

@@ -20,7 +20,7 @@ static void grants_aside(struct voter *v, uint8_t from, bool aside)
     hears(v, from, m);
 }
 
-/* Returns the lowest of three processes, to which the leader 2 has handed its office. */
+/* Returns the lowest of three processes, after the leader 2 has handed its office over to it. */
 static struct voter *heir(void)
 {
     struct voter *v = watchful(3, 0);

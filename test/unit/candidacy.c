@@ -72,15 +72,15 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     hears(v, 1, no);
     assert_rule(&v->a, REFUSED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    /* a majority of the voters is free by then */
+    /* the refusals of both voters have expired by then, so a majority may grant */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     v->now += 40;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* When another candidacy ends, its voters are free, but the other candidate may ask them again
- * first. */
+/* When another candidacy ends, its voters may grant again, but the other candidate may be the first
+ * to ask them. So this candidate backs off before it asks. */
 static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(void **state)
 {
     struct voter *v = candidate(3);
@@ -108,8 +108,8 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
         no.reason = ELECT_REFUSED_STALE;
         no.in_the_way = term(2 + attempt, 1);
         hears(v, 0, no);
-        if (v->a.node.mandate.candidate.stage ==
-            ELECT_CONFIRMING) /* a PREVOTE has timed out by then */
+        /* in the stage CONFIRMING, the refusal of one voter does not end the candidacy */
+        if (v->a.node.mandate.candidate.stage == ELECT_CONFIRMING)
             hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
         elect_time retry = elect_alarm(&v->a.node);
@@ -144,7 +144,8 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* A refusal needs no write, so it may overtake the grants of the other voters. */
+/* A voter refuses without a write to its disk, so its refusal may arrive before the grants of the
+ * other voters. */
 static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
 {
     struct voter *v = candidate(3);
@@ -171,7 +172,8 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     assert_true(sends_release(&alone));
 }
 
-/* After a candidate has released its term, its voters may grant another process. */
+/* After a candidate has released its term, its voters may promise to follow another process, so
+ * late grants must not count. */
 static void a_released_candidacy_never_takes_office(void **state)
 {
     struct voter *v = candidate(3);
@@ -190,7 +192,8 @@ static void a_released_candidacy_never_takes_office(void **state)
     }
 }
 
-/* A closed term has been released, so another candidate may use the RELEASE as a certificate. */
+/* A voter refuses a term as closed if the term has been released. Another candidate may use the
+ * RELEASE as a certificate, so the candidacy must end. */
 static void a_closed_term_ends_its_candidacy_at_once(void **state)
 {
     struct voter *v = candidate(5);

@@ -1,5 +1,5 @@
-/* A fake daemon for client_answers.c and client_life.c. The test decides when the daemon answers,
- * between two calls of a client that do not wait. */
+/* A fake daemon for client_answers.c and client_life.c. The calls of the client do not wait, so
+ * that the test can let the daemon answer between two calls. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 
@@ -17,7 +17,7 @@
 
 #define PATH    "member-1.run"
 #define MS      1000          /* microseconds */
-#define LEASE   (600000 * MS) /* so long that no promise of this daemon ends during a stall */
+#define LEASE   (600000 * MS) /* long enough that no lease ends while the machine stalls */
 #define RENEWAL (LEASE / 4)
 #define SILENCE (1000 * MS) /* the time after which the client repeats a question */
 /* the time between two attempts to connect: see src/client/client.c */
@@ -27,7 +27,7 @@
 
 extern char folder[64]; /* the folder of the test and of the socket */
 extern int listener, connection;
-extern struct talk heard; /* the latest packet */
+extern struct talk heard; /* the latest packet from the client */
 extern struct elect_client *client;
 extern struct elect_client_answer answer;
 extern pid_t helper;
@@ -52,7 +52,7 @@ void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
 void is_quiet(int64_t since, int64_t pause); /* checks that the client is quiet during the pause */
 void question_is_under_way(void);            /* checks that the client waits for an answer */
-void is_told(int64_t left);                  /* waits for a question and answers it */
+void is_told(int64_t left);                  /* waits for the client's question, and answers it */
 
 int enter(void **state);
 int leave(void **state);
@@ -60,7 +60,7 @@ bool in_a_child(void); /* returns true in a child process that runs until the te
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
-/* Each returns the number of failed tests. */
+/* Each of these runs the tests in one file, and returns the number of tests that failed. */
 int test_answers(void);
 int test_life(void);
 

@@ -1,4 +1,4 @@
-/* Tests how a client handles answers of the daemon that are valid, invalid, late or missing. */
+/* Tests how a client handles answers from the daemon that are valid, invalid, late or missing. */
 #include "client.h"
 
 #include "../skip.h"
@@ -43,7 +43,7 @@ static void a_member_that_does_not_lead_has_no_token(void **state)
     assert_int_equal(answer.deadline, 0);
     assert_int_equal(elect_client_left(&answer), 0);
     assert_string_equal(answer.leader, "b");
-    /* a client of a follower waits for news before it asks again */
+    /* while another member leads, the client waits for news from the daemon before it asks again */
     assert_false(readable_within(20));
     answer.deadline = INT64_MAX;
     assert_false(elect_client_valid(&answer));
@@ -58,7 +58,7 @@ static void a_deadline_passes_by_itself(void **state)
     while (before = now(), elect_client_valid(&answer))
         assert_true(before < answer.deadline);
     assert_true(now() >= answer.deadline);
-    assert_true(answer.leads); /* `leads` stays true after the deadline */
+    assert_true(answer.leads); /* `leads` stays true, so programs must check the deadline */
     assert_int_equal(elect_client_left(&answer), 0);
 }
 
@@ -183,8 +183,8 @@ static void an_unanswered_question_is_repeated(void **state)
     assert_false(answer.leads);
 }
 
-/* The client repeats a question even within one call, so that a lost answer costs a second, not the
- * whole timeout. */
+/* The client repeats an unanswered question even within one call, so that a lost answer delays the
+ * call by a second and not until its timeout. */
 static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;

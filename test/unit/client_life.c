@@ -1,4 +1,4 @@
-/* Tests when a client asks its daemon, how it handles a daemon that ends or restarts, how it
+/* Tests when a client asks its daemon, what it does when the daemon exits or restarts, how it
  * resigns, and how it is opened. */
 #include "client.h"
 
@@ -50,7 +50,8 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     assert_int_equal(elect_client_fd(client), fd);
 }
 
-/* The client renews at half of the time that is left, if the daemon reports no useful renewal. */
+/* If the daemon does not say when to renew, or says a time that is too late, the client renews when
+ * half of the remaining time has passed. */
 static void a_short_promise_is_renewed_in_time(void **state)
 {
     (void)state;
@@ -62,7 +63,8 @@ static void a_short_promise_is_renewed_in_time(void **state)
         if (elect_client_ask(client, 0, &answer) == ELECT_CLIENT_FINE) {
             assert_true(readable_within(FOREVER));
             assert_true(now() >= heard.stamp + 150 * MS);
-        } else { /* on a very slow machine the promise ends before the client receives it */
+        } else {
+            /* on a very slow machine, the deadline passes before the client receives the answer */
             assert_true(now() >= heard.stamp + 300 * MS);
         }
         daemon_ends();
@@ -94,8 +96,7 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* The daemon restarts so quickly that the client does not notice it before or during its
- * question. */
+/* The daemon restarts so quickly that the client does not notice the restart until it has asked. */
 static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;
@@ -137,7 +138,7 @@ static void forked_children_do_not_disturb_a_client(void **state)
     (void)state;
     is_told(LEASE);
     if (in_a_child()) {
-        daemon_ends(); /* the child keeps no descriptor of the daemon */
+        daemon_ends(); /* closes the child's copies of the daemon's descriptors */
         raise(SIGSTOP);
     }
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
@@ -148,7 +149,7 @@ static void forked_children_do_not_disturb_a_client(void **state)
     is_quiet(begin, RETRY);
 }
 
-/* A client that is allowed to wait does so until there is room in the queue. */
+/* If the daemon's queue is full, a client that may wait does so until there is room. */
 static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
@@ -183,7 +184,7 @@ static void a_client_reports_that_its_work_has_stopped(void **state)
     assert_false(readable_within(0));
 }
 
-/* The daemon sent the answer before it heard that the client's work had stopped. */
+/* The daemon sent the answer before it learned that the client's work had stopped. */
 static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
 {
     (void)state;
@@ -202,7 +203,8 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* Even two questions in quick succession have different stamps. */
+/* Two questions have different stamps (the times at which they are asked), even in quick
+ * succession. */
 static void no_two_questions_have_the_same_stamp(void **state)
 {
     int64_t before = 0;
@@ -233,7 +235,7 @@ static void resigning_is_done_or_refused(void **state)
     daemon_hears(TALK_RESIGN);
     daemon_says(TALK_NEWS);
     daemon_says(TALK_DONE);
-    resigns(0, ELECT_CLIENT_FINE); /* this answer is for the earlier request */
+    resigns(0, ELECT_CLIENT_FINE); /* reports the answer to the first request */
     daemon_hears_nothing();
     assert_true(readable_within(0)); /* news arrived in the meantime, so the client must ask */
     resigns(0, ELECT_CLIENT_LATE);
@@ -326,7 +328,7 @@ static void refused_questions_say_why(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
     is_quiet(heard.stamp, SILENCE);
-    /* the client asks again, because the group may have been created */
+    /* the client asks again later, because the group may have been created in the meantime */
     assert_true(readable_within(FOREVER));
 }
 

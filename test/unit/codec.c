@@ -56,8 +56,8 @@ static struct elect_message any(struct dice *d, unsigned n)
     };
 }
 
-/* Members with different builds must use the same numbers for message types. A change that breaks
- * this test must also raise SESSION_HIGHEST. */
+/* Members that run different builds must use the same numbers for message types. A change that
+ * breaks this test must also raise SESSION_HIGHEST. */
 static void message_types_have_fixed_numbers(void **state)
 {
     static const uint8_t types[] = {
@@ -73,7 +73,7 @@ static void message_types_have_fixed_numbers(void **state)
         assert_true(elect_encode(cluster(3), &m, bytes) > 0);
         assert_int_equal(bytes[0], i);
     }
-    assert_int_equal(ELECT_PREVOTE, 19); /* the field `what` contains this number */
+    assert_int_equal(ELECT_PREVOTE, 19); /* messages contain this number in their field `what` */
 }
 
 static void an_encoded_message_is_decoded(void **state)
@@ -98,8 +98,8 @@ static void an_encoded_message_is_decoded(void **state)
     assert_true(longest < ELECT_MAX_BYTES * 3 / 4);
 }
 
-/* Every message has exactly one encoding: if any bytes can be decoded, encoding the result returns
- * the same bytes. */
+/* Every message has exactly one encoding: if a sequence of bytes can be decoded, encoding the
+ * result produces the same bytes. */
 static void a_message_has_one_encoding(void **state)
 {
     struct dice d;

@@ -64,8 +64,7 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
-/* A member that is heard once per suspicion time must never appear to be down between two
- * messages. */
+/* A member whose messages arrive at least once per suspicion time must never appear to be down. */
 static void a_link_may_be_silent_between_renewals(void **state)
 {
     static const char *const profiles[] = {"fast", "lan", "wan"};
@@ -292,7 +291,7 @@ static void the_first_mistake_is_reported_with_its_line(void **state)
             "x.conf:2: not a key and a value: expected for example lease = 1s");
 }
 
-/* The second value would silently replace the first one. */
+/* A repeated key is refused, because its second value would silently replace the first one. */
 static void nothing_is_set_twice(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Tests the control sockets. Each turn of the loop does a bounded amount of work for clients, a
- * user who connects as fast as possible cannot occupy all places, and every client gets an answer
- * or a refusal. */
+/* Tests the control sockets. Each turn of the loop does a limited amount of work for clients, a
+ * user who connects as fast as possible cannot take all connections, and every client gets an
+ * answer or a refusal. */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"
@@ -67,7 +67,8 @@ static int connect_one(const struct place *p)
     return fd;
 }
 
-/* Runs turns of the loop without deadlines, so that a slow machine gets the same result. */
+/* Runs turns of the loop. The clients have no deadlines, so that the result is the same on a slow
+ * machine. */
 static void turn(struct place *p, unsigned times)
 {
     for (; times > 0; times--) {
@@ -135,7 +136,7 @@ static void one_request_is_answered_in_a_turn(void **state)
     assert_int_equal(CROWD, told(p, fine));
 }
 
-/* Some places are reserved for users with few clients. */
+/* Some connections are reserved for users who have few clients. */
 static void a_surplus_client_is_refused(void **state)
 {
     struct place *p = *state;
@@ -146,7 +147,7 @@ static void a_surplus_client_is_refused(void **state)
     assert_int_equal(CROWD - CONTROL_FEW, told(p, "{\"ok\":false,\"error\":\"too many clients: "));
 }
 
-/* A client that has left makes room for the next one, which is answered. */
+/* When a client disconnects, the next one is accepted and answered. */
 static void a_client_that_leaves_makes_room(void **state)
 {
     struct place *p = *state;
@@ -179,8 +180,8 @@ static void a_request_in_pieces_is_answered(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A client that sent its request in time stays connected while the daemon answers other clients
- * first. */
+/* A client that has sent its request in time is not disconnected while the daemon answers other
+ * clients first. */
 static void a_client_that_has_asked_waits_for_its_turn(void **state)
 {
     struct place *p = *state;
@@ -194,7 +195,8 @@ static void a_client_that_has_asked_waits_for_its_turn(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* Watchers stay connected, and are counted separately. */
+/* Watchers, which receive one line after another, stay connected and do not count towards the limit
+ * of the other clients. */
 static void watchers_are_counted_separately(void **state)
 {
     struct place *p = *state;
@@ -256,7 +258,7 @@ static void a_disconnected_client_is_forgotten(void **state)
     turn(p, 2);
     assert_int_equal(1, told(p, fine));
     assert_int_equal(0, accepted(p));
-    /* causes an event for a descriptor that only the child still has */
+    /* causes an event for a descriptor that only the child still has open */
     shutdown(p->client[0], SHUT_RDWR);
     assert_int_equal(0, epoll_wait(p->control.ready, &e, 1, 0));
     close(end[1]);

@@ -30,7 +30,8 @@ static struct elect_input random_input(struct dice *d, unsigned n)
     return in;
 }
 
-/* Adds the fields of a mandate. Terms and incarnations are small, so that some of them match. */
+/* Adds the fields of a mandate. Terms and incarnations are small numbers, so that some of them
+ * equal those of the process. */
 static void add_mandate(struct dice *d, const struct elect_config *c, const struct elect_node *node,
                         struct elect_input *in)
 {
@@ -154,7 +155,7 @@ static void forged_messages_are_refused(void **state)
     refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_ACK, .what = ELECT_OK});
     refused(ELECT_BULLY, 2, 2, (struct elect_message){.type = ELECT_HEARTBEAT});
     refused(ELECT_BULLY, 2, 3, (struct elect_message){.type = ELECT_HEARTBEAT, .round = 3});
-    refused(ELECT_RING, 2, 1, election); /* without a round */
+    refused(ELECT_RING, 2, 1, election); /* without a round number */
     refused(ELECT_RING, 2, 1, (struct elect_message){.type = ELECT_ELECTION, .round = 1});
     refused(ELECT_RING, 2, 1,
             (struct elect_message){.type = ELECT_ELECTION, .round = 1, .list = SET(0) | SET(63)});
@@ -178,7 +179,7 @@ static void forged_messages_are_refused(void **state)
         (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2, .seen = 1});
 }
 
-/* The event and the type of the message must agree. */
+/* The event must match the type of the message. */
 static void a_mislabelled_message_is_refused(void **state)
 {
     struct actor a;
@@ -192,8 +193,8 @@ static void a_mislabelled_message_is_refused(void **state)
     assert_rule(&a, NOTHING);
 }
 
-/* A node is a value: equal histories produce equal bytes, even in memory with different previous
- * contents. */
+/* A node depends only on its history: equal histories produce equal bytes, whatever the memory
+ * contained before. */
 static void equal_histories_give_equal_bytes(void **state)
 {
     struct dice dice;
@@ -238,7 +239,7 @@ static void a_full_queue_drops_the_oldest(void **state)
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
     assert_int_equal(a.node.queue[0].origin, 3); /* the queue has dropped the lists of 1 and 2 */
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
-    /* the list of 3 is in flight */
+    /* the list of process 3 was sent last */
     assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3);
 }
 

@@ -62,8 +62,9 @@ static void a_grace_that_does_not_fit_is_refused(void **state)
     assert_true(
         deadline_begin(&d, 979 * MS, 200 * MS, DEADLINE_DEFAULT, 579 * MS, why, sizeof why));
     assert_int_equal(d.grace, 0);
-    assert_false(deadline_begin(&d, 20 * MS, 10 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
-                                sizeof why)); /* no time is left for a grace */
+    /* no time is left for a grace period */
+    assert_false(
+        deadline_begin(&d, 20 * MS, 10 * MS, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why, sizeof why));
 }
 
 static void only_a_later_deadline_counts(void **state)
@@ -75,7 +76,8 @@ static void only_a_later_deadline_counts(void **state)
     assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
-    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500); /* this is more than a lease */
+    /* 601 is longer than the lease of 600 */
+    assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);
 }
@@ -91,9 +93,10 @@ static void an_office_that_is_not_renewed(void **state)
     assert_false(deadline_may_start(&d, deadline_term(&d)));
     deadline_stop(&d, deadline_term(&d));
     assert_int_equal(deadline_kill(&d), 1950 * MS);
-    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* only once */
+    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* the command is told to stop only once */
     deadline_stop(&d, 1800 * MS);
-    assert_int_equal(deadline_kill(&d), 1950 * MS); /* a second order does not restart the grace */
+    /* a second order to stop does not restart the grace period */
+    assert_int_equal(deadline_kill(&d), 1950 * MS);
 }
 
 static void work_that_is_told_late(void **state)
@@ -111,7 +114,7 @@ static void an_office_that_is_handed_over(void **state)
     (void)state;
     deadline_stop(&d, 1100 * MS);
     assert_false(deadline_may_start(&d, 1100 * MS));
-    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the command gets the whole grace */
+    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the command gets the full grace period */
     assert_int_equal(deadline_guard(&d), 1654 * MS);
     d.until = 1500 * MS;
     assert_int_equal(deadline_kill(&d), 1450 * MS);
@@ -224,7 +227,7 @@ static void all_descendants_stop_and_continue(void **state)
     const struct tree t = {0};
     (void)state;
     tree_stop(&t);
-    /* the stop takes effect when the processes run */
+    /* waits until the kernel has stopped both processes */
     while (state_of(child) != 'T' || state_of(below) != 'T')
         sched_yield();
     tree_continue(&t);
@@ -235,8 +238,8 @@ static void all_descendants_stop_and_continue(void **state)
     assert_int_equal(r.count, 2);
 }
 
-/* The killer does not signal a foreign process group in its session, even if a descendant has
- * joined that group. */
+/* The killer does not signal a process group of another program, even if that group is in the same
+ * session and a descendant has joined it. */
 static void foreign_groups_survive(void **state)
 {
     int ends[2];

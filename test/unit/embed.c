@@ -40,11 +40,13 @@ static void a_testament_ends_the_term_of_a_dead_member(void **state)
     struct elect_message m = elect_testament(&v->a.config, 2, saved->used, saved->incarnation);
     hears(v, 2, m);
     assert_rule(&v->a, TERM_IS_OVER);
-    asks(v, 1, term(2, 1)); /* after the testament, the voter need not wait for a lease */
+    /* after the testament, the voter need not wait for the end of the lease */
+    asks(v, 1, term(2, 1));
     assert_granted(v);
 }
 
-/* The new configuration adds the id 5 to 10, 20 and 30, so every earlier rank grows by one. */
+/* The old configuration has the ids 10, 20 and 30. The new one also has the id 5, so the rank of
+ * every other process grows by one. */
 static void saved_state_follows_its_numbers_to_other_ranks(void **state)
 {
     const uint16_t before[] = {10, 20, 30}, now[] = {5, 30, 20, 10};
@@ -69,8 +71,8 @@ static void saved_state_follows_its_numbers_to_other_ranks(void **state)
     assert_int_equal(moved.met[2], 0);
     assert_int_equal(moved.promised, saved.promised);
     assert_int_equal(moved.incarnation, saved.incarnation);
-    assert_true(elect_saved_translate(&config, config.id, 4, &moved,
-                                      &unknown)); /* the configuration has not changed since */
+    /* if the configuration has not changed, the translation changes nothing */
+    assert_true(elect_saved_translate(&config, config.id, 4, &moved, &unknown));
     assert_int_equal(moved.membership.voters, SET(1) | SET(2) | SET(3));
 }
 
