@@ -25,7 +25,7 @@
 #define FOREVER    120000 /* milliseconds, for events that take one second at most */
 #define OTHER_USER 12345
 
-extern char folder[64]; /* the folder of the test and of the socket */
+extern char folder[64]; /* the temporary folder of the test, which contains the socket */
 extern int listener, connection;
 extern struct talk heard; /* the latest packet from the client */
 extern struct elect_client *client;

@@ -2,7 +2,7 @@
  * elections do not disturb a leader. */
 #include "mandate.h"
 
-/* Returns the highest of n processes, in office. */
+/* Returns the highest of n processes after it has taken office. */
 static struct voter *in_office(unsigned n)
 {
     struct voter *v = begin(n, (uint8_t)(n - 1));
@@ -106,9 +106,9 @@ static void an_office_is_handed_to_the_named_member(void **state)
     struct elect_message m;
     (void)state;
     resigns(v, 2);
-    assert_rule(&v->a, CANNOT_LEAD); /* to itself */
+    assert_rule(&v->a, CANNOT_LEAD); /* a leader cannot hand over to itself */
     resigns(v, 66);
-    assert_rule(&v->a, CANNOT_LEAD); /* there is no such process */
+    assert_rule(&v->a, CANNOT_LEAD); /* process 66 does not exist */
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
@@ -236,7 +236,7 @@ static void a_successor_that_never_granted_the_term_sends_a_prevote(void **state
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     has_voters(v, SET(1) | SET(2));
     struct voter *w = watchful(3, 1);
-    has_voters(w, SET(0) | SET(2)); /* it is not a member */
+    has_voters(w, SET(0) | SET(2)); /* process 1 itself is not a member */
     hears(w, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
     assert_rule(&w->a, TERM_IS_OVER);
 }
@@ -294,10 +294,11 @@ static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    asks(&other, 0, term(2, 0)); /* the voter grants a candidate, and gives that candidate time */
+    asks(&other, 0, term(2, 0)); /* after its grant, the voter gives the candidate time */
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
-    releases(&paused, 2, term(1, 2)); /* the heir asks for no mandate */
+    /* while elections are paused, the heir does not ask for a mandate */
+    releases(&paused, 2, term(1, 2));
     assert_rule(&paused.a, OFFICE_RELEASED);
     has_voters(&removed, SET(0) | SET(2));
     releases(&removed, 2, term(1, 2)); /* the heir has been removed from the membership */
@@ -369,7 +370,8 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_PRESENT, NULL)); /* the process asks which members are present */
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
-    leads_for(v, 1, term(1, 1), 0); /* the leader hears the process, which now sees a majority */
+    /* the leader reports that it hears this process, which now sees a majority */
+    leads_for(v, 1, term(1, 1), 0);
     v->now += 49;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
@@ -377,7 +379,7 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
-    /* with this penalty the process does not outrank its leader */
+    /* a process with a penalty does not outrank this leader */
     lower.a.node.mandate.presence.penalties = 1;
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
@@ -397,7 +399,7 @@ static void a_member_that_misses_its_leader_waits_for_t_before_it_begins_an_elec
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(0) | SET(1)));
     assert_int_equal(v->a.node.state, ELECT_NORMAL);
     says_present(v, 1, SET(2));
-    /* the answer shows the other process that this one is present */
+    /* the process answers, so that process 1 learns that it is present */
     assert_rule(&v->a, SAYS_PRESENT);
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.nominated, false);
@@ -477,7 +479,8 @@ static void a_member_that_hears_of_a_leader_waits_and_asks_again(void **state)
     assert_rule(&again.a, TOLD_AGAIN);
     says_present(v, 1, SET(0));
     v->now += T;
-    happens(v, ELECT_ALARM); /* no process repeats the hearsay */
+    /* in the meantime, no process has reported this leader again */
+    happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
@@ -493,7 +496,7 @@ static void the_fewest_penalties_come_first(void **state)
         .type = ELECT_PRESENT, .heard = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
-    /* the start of the process added this penalty */
+    /* every start adds one penalty */
     assert_int_equal(v->a.node.mandate.presence.penalties, 1);
     happens(v, ELECT_SUSPECT);
     struct voter equal = *v, idle = *v;
@@ -528,7 +531,8 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_ELECTION, NULL));
-    hears(v, 0, m); /* process 0 is fitter and wants an election, but is too late */
+    /* process 0 is fitter and wants an election, but its message comes too late */
+    hears(v, 0, m);
     struct voter later = *v;
     struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
     struct elect_input back = elect_received(1, &own, v->now);
@@ -580,7 +584,7 @@ static void a_pause_spreads_is_persisted_and_prevents_elections(void **state)
     happens(v, ELECT_RESUME);
     assert_int_equal(v->a.node.saved.pause, 4);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    m.pause = 1u << 30; /* this counter is too far ahead for a process that has seen a term */
+    m.pause = 1u << 30; /* a process that has seen a term refuses a counter that is so far ahead */
     v->a.node.mandate.seen = term(1, 1);
     v->a.node.saved.pause = 0;
     hears(v, 1, m);
@@ -675,7 +679,7 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed yet */
-    old.a.node.mandate.leader.rounds--;     /* the grants are for a round without the change */
+    old.a.node.mandate.leader.rounds--;     /* these grants are for a round before the change */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
     assert_int_equal(old.a.node.saved.membership.before, all);
@@ -757,23 +761,23 @@ static void a_member_without_state_learns_only_from_others(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
-    hears(v, 1, m); /* this answers a question of an earlier life */
+    hears(v, 1, m); /* this answers a question from an earlier life of the member */
     assert_rule(&v->a, NOTHING);
     m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
     struct voter longer = *v, often = *v;
-    m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS -
-                    1; /* the member lost its state before; this is the second-to-last era */
+    /* the last incarnation of the second-to-last era, so that one more era is left */
+    m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS - 1;
     hears(&often, 2, m);
     assert_rule(&often.a, WAITS_IT_OUT);
-    m.incarnation++; /* after this era none is left */
+    m.incarnation++; /* the first incarnation of the last era, after which no era is left */
     hears(&often, 2, m);
     assert_rule(&often.a, MALFORMED);
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    /* just before the end of every grant that this member may have given */
+    /* a tick later, every grant has expired that this member may have given in an earlier life */
     v->now += 2 * LEASE - 1;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
@@ -809,8 +813,9 @@ static void a_member_without_state_learns_only_from_others(void **state)
     assert_true(sends(&longer, ELECT_FORGOT, NULL));
 }
 
-/* The voters 0, 1 and 2 become 1 and 2. One answer is enough from an electorate of two, but not
- * from one of three. */
+/* The voters change from 0, 1 and 2 to 1 and 2. Every majority of two voters includes the one that
+ * answers, but a majority of three may not include it. So one answer is enough for two voters, but
+ * not for three. */
 static void a_member_without_state_learns_from_both_electorates(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -846,7 +851,7 @@ static void a_member_persists_the_new_incarnation_of_a_readmitted_one(void **sta
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
     assert_int_equal(answers.round, 10);
-    m.incarnation = ELECT_STARTS; /* the next incarnation of the process that asks */
+    m.incarnation = ELECT_STARTS; /* process 1 now asks, and reports its next incarnation */
     hears(v, 1, m);
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);

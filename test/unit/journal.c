@@ -1,5 +1,5 @@
 /* Tests the log and the history while local users cause many entries, and the limits on how often
- * these users may act. */
+ * these users may start work or cause a resignation. */
 #include "../support.h"
 
 #include "../../src/daemon/journal.h"
@@ -90,7 +90,7 @@ static void repetitions_are_summed_up(void **state)
     for (unsigned i = 0; i < FLOOD; i++)
         turn("main", i);
     assert_int_equal(2 * JOURNAL_SHOWN, shown);
-    journal_sum_up(&j, false); /* the time for which repetitions are counted is not over */
+    journal_sum_up(&j, false); /* while repetitions are still being counted, nothing is printed */
     assert_int_equal(0, summed);
     journal_sum_up(&j, true);
     journal_sum_up(&j, true);
@@ -130,7 +130,7 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
-/* Repeated entries of one user do not hide the run of another user. */
+/* Many equal entries of one user do not suppress the entries of another user. */
 static void each_user_is_shown(void **state)
 {
     (void)state;
@@ -141,7 +141,8 @@ static void each_user_is_shown(void **state)
     assert_int_equal(3 * JOURNAL_SHOWN, shown);
 }
 
-/* When an entry is replaced, its count is not lost. */
+/* When the table of counted entries is full, a new entry replaces an old one, whose repetitions are
+ * still reported. */
 static void a_full_ring_sums_up(void **state)
 {
     char text[JOURNAL_TEXT];
@@ -176,7 +177,7 @@ static void a_burst_is_followed_by_single_turns(void **state)
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
-    /* the user has not worked for as long as a whole burst takes */
+    /* the user was idle for so long that a whole burst is allowed again */
     now += (elect_time)PACE_BURST * PACE_PERIOD;
     for (unsigned i = 0; i < PACE_BURST; i++) {
         assert_int_equal(now, pace_next(&p, 7, 1, now));
@@ -185,7 +186,7 @@ static void a_burst_is_followed_by_single_turns(void **state)
     assert_true(pace_next(&p, 7, 1, now) > now);
 }
 
-/* A user may have several bursts in a row, but the user's long-term rate stays the same. */
+/* A user may be allowed several bursts in a row. This does not change the user's long-term rate. */
 static void bursts_of_several_groups(void **state)
 {
     struct pace p = {0};
@@ -213,7 +214,7 @@ static void a_resignation_costs_twice_as_much_each_time(void **state)
     assert_int_equal(PACE_RESIGN, pace_resign(&p, 7, now));
 }
 
-/* A user that has used up its burst waits just as long when many other users act. */
+/* A user whose burst is used up must wait just as long if many other users act in the meantime. */
 static void other_users_do_not_shorten_a_wait(void **state)
 {
     struct pace p = {0};
@@ -224,7 +225,7 @@ static void other_users_do_not_shorten_a_wait(void **state)
     for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
         pace_take(&p, user, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-    for (unsigned i = 0; i < PACE_BURST; i++) /* root has user id 0, as an empty entry does */
+    for (unsigned i = 0; i < PACE_BURST; i++) /* the user id of root is 0, as in an empty entry */
         pace_take(&p, 0, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, 1, now));
     for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)

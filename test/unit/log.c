@@ -1,5 +1,5 @@
-/* Tests the form of log lines on a stream and in systemd's journal, readers that are too slow, and
- * the output of hooks. */
+/* Tests the form of log lines on a stream and in systemd's journal, what happens if a reader is too
+ * slow, and how the output of hooks is logged. */
 #include "../support.h"
 
 #include "../../src/daemon/hook_output.h"
@@ -17,10 +17,12 @@
 #define ROOM 65536
 
 static struct journal j;
-static int before, stream = -1; /* the original standard error; the reading end of its pipe */
+/* the original standard error, and the reading end of the pipe that replaces it */
+static int before, stream = -1;
 static char folder[] = "/tmp/elect-log-XXXXXX", place[64], got[ROOM];
 
-/* Makes standard error a pipe. If `named`, JOURNAL_STREAM contains the numbers of that pipe. */
+/* Redirects standard error to a pipe. If `named`, JOURNAL_STREAM identifies that pipe, as if it led
+ * to systemd's journal. */
 static void begin(bool json, bool named, enum level level)
 {
     int pair[2];
@@ -127,7 +129,8 @@ static void fields_of_the_journal(void **state)
     close(fd);
 }
 
-/* Without the socket, the priority is a prefix, and the journal adds the time. */
+/* If the journal's socket does not exist, each line begins with its priority. A line of text
+ * contains no time, because the journal adds the time. */
 static void no_journal_socket(void **state)
 {
     (void)state;
@@ -219,7 +222,7 @@ static void levels(void **state)
     journal_write(
         &j, &(struct journal_entry){.event = JOURNAL_ADMIN, .level = LEVEL_ERROR, .text = "worse"});
     holds(printed(), "level=error text=\"worse\" event=admin");
-    j.own.level = LEVEL_NOTICE; /* a reload changes the level like this */
+    j.own.level = LEVEL_NOTICE; /* this is what a reload of the configuration does */
     journal_write(&j, &(struct journal_entry){.event = JOURNAL_ADMIN, .text = "notice"});
     holds(printed(), "level=notice text=\"notice\" event=admin");
     while (journal_next(&j, &c) != NULL)

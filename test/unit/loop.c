@@ -24,7 +24,7 @@ static struct {
     uv_loop_t loop;
     struct alarm clock;
     unsigned rings;
-    elect_time again; /* ELECT_UNSET: ring() does not set the clock again */
+    elect_time again; /* the time to which ring() sets the clock again, or ELECT_UNSET */
     uv_poll_t poll;
     int ends[2]; /* both ends of a pipe */
 } c;
@@ -84,11 +84,11 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     (void)state;
     turn(3);
     assert_int_equal(c.rings, 0);
-    alarm_set(&c.clock, elect_uv_now()); /* a time that has passed */
+    alarm_set(&c.clock, elect_uv_now()); /* this time has already passed */
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
-    /* a readable descriptor would keep the loop from sleeping */
+    /* if the descriptor stayed readable, the loop would never sleep */
     assert_false(is_readable(c.clock.fd, 0));
     c.again = elect_uv_now() + LONG;
     alarm_set(&c.clock, elect_uv_now() + 1000);
@@ -141,7 +141,8 @@ static int socket_at(union elect_address *here)
     return fd;
 }
 
-/* Receives the waiting packets; returns the first byte of each, in their order. */
+/* Receives all waiting packets, and stores the first byte of each in the order of arrival. Returns
+ * the number of packets. */
 static size_t received(int fd, uint8_t first[2 * NET_QUEUE])
 {
     uint8_t bytes[SEAL_MAX_PACKET];
@@ -167,11 +168,12 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     assert_int_equal(received(in, first), 0);
     net_flush(&n);
     assert_int_equal(received(in, first), 3);
-    assert_memory_equal(first, ((uint8_t[]){0, 2, 3}), 3); /* one link after the other */
+    /* the packets of link 0 come first, then those of link 1 */
+    assert_memory_equal(first, ((uint8_t[]){0, 2, 3}), 3);
     assert_int_equal(n.traffic.sent, 3);
     assert_int_equal(n.traffic.sent_bytes, 3 * sizeof bytes);
     net_flush(&n);
-    assert_int_equal(received(in, first), 0); /* only once */
+    assert_int_equal(received(in, first), 0); /* no packet is sent twice */
     for (unsigned i = 0; i < NET_QUEUE + 1; i++) {
         bytes[0] = (uint8_t)i;
         net_send(&n, 0, &here, bytes, sizeof bytes);
@@ -292,7 +294,7 @@ static void send_from(int fd, const uint8_t *bytes, size_t length)
     assert_int_equal(sendto(fd, bytes, length, 0, &to->any, sizeof to->four), length);
 }
 
-/* Waits for a time by the member's clock; a timer of the member wakes the loop. */
+/* Runs the loop for this long by the member's clock. A timer of the member wakes the loop. */
 static void wait(elect_time time)
 {
     for (elect_time end = elect_uv_now() + time; elect_uv_now() < end;)
@@ -316,7 +318,7 @@ static bool is_at(const union elect_address *address)
 static void say_from(int first, int second)
 {
     uint8_t out[SEAL_MAX_PACKET];
-    size_t length = sessions_seal(&d.s, 0, KEY, 0, out); /* no content */
+    size_t length = sessions_seal(&d.s, 0, KEY, 0, out); /* this packet has no content */
     uint64_t taken = elect_member_traffic(d.member).taken + 1 + (second >= 0);
     send_from(first, out, length);
     if (second >= 0)
@@ -353,11 +355,13 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     (void)state;
     meet();
-    assert_true(is_at(&d.at_home)); /* the first packet of the peer has shown its address */
+    /* the member learned this address from the peer's first packet */
+    assert_true(is_at(&d.at_home));
     for (unsigned i = 0; i < 3; i++) {
         say_from(d.away, d.home); /* the attacker's packet always comes first */
         assert_true(is_at(&d.at_home));
-        wait(suspicion); /* the peer stays there after a suspicion time without packets */
+        /* even if the peer is silent for a suspicion time, its address stays the same */
+        wait(suspicion);
     }
     elect_time heard = link_to_it().heard;
     for (unsigned i = 0; i < 2; i++) {
@@ -366,7 +370,8 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     }
     assert_true(is_at(&d.at_home)); /* losing a few packets at home does not move the peer */
     assert_true(link_to_it().heard == heard);
-    say_from(d.away, d.home); /* a packet from home makes the member forget the candidate address */
+    /* a packet from the known address makes the member forget the new one */
+    say_from(d.away, d.home);
     assert_true(link_to_it().heard > heard);
     for (unsigned i = 0; i < 10; i++)
         say_from(d.away, -1);
@@ -390,7 +395,7 @@ static unsigned reached(void)
         continue; /* discards earlier packets */
     elect_member_note(d.member, IT, KEY, 1);
     size_t home = received(d.home, first), away = received(d.away, first);
-    /* a candidate address gets no more packets than the known one */
+    /* a new address, which may be false, gets no more packets than the known one */
     assert_true(home <= 1 && away <= 1);
     return (home > 0 ? HOME : 0) | (away > 0 ? AWAY : 0);
 }
@@ -403,16 +408,18 @@ static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void *
     (void)state;
     meet();
     assert_int_equal(reached(), HOME);
-    do { /* repeat on a slow machine, where the candidate may have been forgotten */
+    /* repeats the test if the machine was so slow that the member may have forgotten the new
+     * address */
+    do {
         began = elect_uv_now();
         say_from(d.away, d.home);
-        assert_int_equal(reached(), HOME); /* the peer is still heard at its address */
+        assert_int_equal(reached(), HOME); /* the peer was also heard at its known address */
         say_from(d.away, -1);
         at = reached();
     } while (elect_uv_now() - began >= suspicion);
     assert_int_equal(at, HOME | AWAY);
     assert_true(is_at(&d.at_home));
-    wait(suspicion); /* a false source address gets packets only for this long */
+    wait(suspicion); /* packets are sent to a false source address only for this long */
     assert_int_equal(reached(), HOME);
     for (unsigned i = 0; i < 5; i++)
         say_from(d.away, -1);

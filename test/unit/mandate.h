@@ -9,11 +9,11 @@
 #define LEASE   100
 #define RENEWAL 20
 #define GRAIN   1
-#define DRIFT   10000 /* one per cent */
+#define DRIFT   10000 /* in parts per million: one per cent */
 #define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
-#define T       2     /* the time for a question and its answer: support.c */
+#define T       2     /* the time for a question and its answer, as set in support.c */
 
-/* A process with a clock. Numbers are 10 times the ranks. */
+/* A process and the time on its clock. The id of each process is 10 times its rank. */
 struct voter {
     struct actor a;
     elect_time now;
@@ -59,7 +59,7 @@ static inline void happens(struct voter *v, enum elect_event event)
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
-/* Sets the voters, all of which may lead. */
+/* Sets the voters. The same processes are the members that may lead. */
 static inline void has_voters(struct voter *v, elect_set voters)
 {
     struct elect_membership *m = &v->a.node.saved.membership;

@@ -1,7 +1,8 @@
-/* Three members in one process, on real sockets, files and clocks. The test prints times, but fails
- * only after the time limit (LIMIT in the environment, in seconds). A case whose leader must stay
- * in office has a lease that is long enough for a busy machine; a case that waits for the end of a
- * lease has a shorter lease and accepts any leader. */
+/* Tests three members in one process, with real sockets, files and clocks. The test prints how long
+ * things take, but fails only after a time limit (LIMIT in the environment, in seconds). If a case
+ * requires that the leader stays in office, the lease is so long that even a busy machine renews it
+ * in time. If a case waits for the end of a lease, the lease is shorter, and any member may lead
+ * next. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -41,7 +42,7 @@ static struct {
     unsigned releases;
     struct {
         elect_term token; /* the token after the last step */
-        elect_time until; /* the end of that office */
+        elect_time until; /* when the office with that token ends */
         unsigned turns;   /* turns of the loop since the last renewal */
         elect_term ended; /* the term of the previous office */
         unsigned why;     /* the rule of the step that ended the previous office */
@@ -52,7 +53,7 @@ static struct {
         uint16_t from;
         size_t length;
         uint8_t last;
-        bool was[16]; /* for each byte: true if a note ended with it */
+        bool was[16]; /* was[b] is true if a note with the last byte b has arrived */
     } note[MEMBERS];
 } c;
 
@@ -80,7 +81,8 @@ static void announced(void *context, const struct elect_news *news)
     unsigned i = index_of(context);
     c.news[i][news->group] = *news;
     if (news->leads) {
-        /* A leader that requests its own next term first deposits the testament of that term. */
+        /* A leader deposits the testament of a term with its guardian before it requests that term,
+         * so the latest testament may already be for the next term. */
         assert_true(news->group > 1 || c.testament[i][news->group].term >= news->term);
         assert_true(news->term > c.highest[news->group] || !news->works);
         c.highest[news->group] = news->term;
@@ -106,8 +108,8 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Waits until done() is true. The loop does not run between the last call of done() and the
- * return. */
+/* Waits until done() returns true. The loop does not run after that call, so the result is still
+ * true when this function returns. */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;
@@ -220,7 +222,7 @@ static void stop(unsigned i)
     memset(&c.office[i], 0, sizeof c.office[i]);
 }
 
-/* Returns true if all running members follow one of them, in every group. */
+/* Returns true if, in every group, all running members follow the same one of them. */
 static bool all_agree(void)
 {
     for (unsigned g = 0; g < c.groups; g++) {
@@ -247,7 +249,7 @@ static unsigned leader(void)
 }
 
 /* Returns true if the office of `term` continues, or ended for a reason that a busy machine may
- * cause. A process that stalls for a lease loses its offices. A leader succeeds itself in a later
+ * cause: a process that stalls for a lease loses its offices, and a leader continues in a later
  * term if a voter has promised a larger one. */
 static bool was_left_alone(elect_term term)
 {
@@ -415,7 +417,7 @@ static void a_member_that_cannot_start_reports_why(void **state)
     none = before;
     int next = dup(0);
     close(next);
-    for (int more = 0; more < 2; more++) { /* no descriptor for the timer, or for a socket */
+    for (int more = 0; more < 2; more++) { /* first the timer gets no descriptor, then a socket */
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
         assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
@@ -424,7 +426,7 @@ static void a_member_that_cannot_start_reports_why(void **state)
     }
 }
 
-/* Messages that do not fit into one datagram are sent in several. */
+/* If the messages do not fit into one datagram, several datagrams are sent. */
 static void sixty_four_groups_share_datagrams(void **state)
 {
     (void)state;
@@ -464,8 +466,9 @@ static uint64_t packets(void)
     return sent;
 }
 
-/* The offices began at different times. A single renewal needs eight packets: to two members and
- * back, on two networks. On a slow machine, packets carry more renewals, not fewer. */
+/* The offices of the groups began at different times, but their renewals share packets. A single
+ * renewal needs eight packets: to two members and back, on two networks. On a slow machine, each
+ * packet carries more renewals, not fewer. */
 static void renewals_of_all_groups_share_packets(void **state)
 {
     (void)state;
@@ -583,7 +586,8 @@ static void notes_go_from_host_to_host(void **state)
     assert_int_equal(c.note[1].count, 0);
 }
 
-/* A member that has lost its state can only ask the others what they remember. */
+/* A member that has lost its state may only ask the others what they remember, so its notes are
+ * ignored. */
 static void notes_of_a_member_without_its_state_are_ignored(void **state)
 {
     (void)state;
@@ -689,7 +693,8 @@ static bool second_link_is_back(void)
     return back;
 }
 
-/* The lecture notes describe a redundant network: the members have two, and one may fail. */
+/* The lecture notes describe a redundant network: two networks connect the members, and one of the
+ * two may fail. */
 static void one_network_is_enough(void **state)
 {
     union elect_address nowhere = {.any = {.sa_family = AF_UNSPEC}};
@@ -713,7 +718,7 @@ static void one_network_is_enough(void **state)
 
 /* ---- testaments ---- */
 
-/* Sends a testament as a guardian does, with the sockets of the member. */
+/* Sends a testament from the member's sockets, as a guardian does. */
 static void send_testament(const int *sockets, const struct elect_testament *t)
 {
     for (unsigned i = 0; i < t->packets; i++)
@@ -753,7 +758,8 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    c.groups = 1; /* with a second group, the test would have to wait for its lease */
+    /* one group only, because the test would have to wait for the leases of other groups */
+    c.groups = 1;
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
     wait_for(all_agree);
@@ -766,7 +772,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(c.releases > 0);
     wait_for(all_agree);
-    /* The testament is sent again when the member is alive again, and nothing happens. */
+    /* After the member has restarted, the same testament is sent again, and must have no effect. */
     elect_term token = c.highest[0];
     for (unsigned l = 0; l < 2; l++)
         close(sockets[the_one][l]);
@@ -788,9 +794,9 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
  * leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* Usually the heir is the successor. But no heir exists if this process stalled, because no member
- * has heard another one lately. The members then hold an election, which the author of the
- * testament may win. */
+/* Usually the heir, which the author of the testament has named, leads next. But if this process
+ * has stalled, no member has heard another one lately, so there is no heir. The members then hold
+ * an election, which the author of the testament may win. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
     int sockets[2];

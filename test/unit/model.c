@@ -1,4 +1,4 @@
-/* Tests of the model: dice, lists of numbers, the order of events, links, scenario files. */
+/* Tests the model: random numbers, lists of numbers, the order of events, links and scenarios. */
 #include "../../src/base/parse.h"
 #include "../support.h"
 
@@ -130,7 +130,8 @@ static void tell_order(void *order, const struct world *w, const struct happenin
         text_add(t, "message ");
 }
 
-/* At equal times faults come first, then messages in the order of sending, then timers. */
+/* If several events have the same time, faults come first, then messages in the order in which they
+ * were sent, then timers. */
 static void events_at_equal_times_have_an_order(void **state)
 {
     static struct play p;
@@ -208,7 +209,7 @@ static void a_seed_determines_the_history(void **state)
     assert_memory_not_equal(&first.books, &second->books, sizeof first.books);
 }
 
-/* A world is a value: a copy can be played to a different end. */
+/* A world can be copied, and the copy can be played to a different end. */
 static void a_world_can_be_copied(void **state)
 {
     static struct play a, b;
@@ -327,7 +328,8 @@ static void every_step_by_hand_works(void **state)
 
 static void take_line(void *text, const char *line) { text_add(text, line); }
 
-/* Parses the text that was written, which must succeed, and returns the scenario. */
+/* Parses the scenario that the test has written, and returns it. The test fails if the text cannot
+ * be parsed. */
 static const struct scenario *read_back(const struct text *written, unsigned steps)
 {
     static struct scenario s;
@@ -375,7 +377,8 @@ static void written_settings_are_read_back(void **state)
     }
 }
 
-/* The text "processes 40000" would mean 40000 processes. */
+/* A single process is written as the range 40000..40000, because "processes 40000" means 40000
+ * processes. */
 static void a_single_process_is_written_as_a_range(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
@@ -399,7 +402,7 @@ static void written_faults_are_read_back(void **state)
     for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
         enum setup_form form = setup_fault_form((enum fault_kind)kind);
         struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
-        if (kind == FAULT_CALM) /* a calm is only a setting in a scenario file */
+        if (kind == FAULT_CALM) /* in a scenario file, a calm is a setting and not a fault */
             continue;
         if (form == SETUP_PARTS)
             f = (struct fault){.kind = (uint8_t)kind, .time = 70, .parts = 2, .part = {1, 0xe}};
@@ -411,7 +414,7 @@ static void written_faults_are_read_back(void **state)
         scenario_write_number(&w, SETTING_LEASE, 1000);
         scenario_write_fault(&w, &f);
         bool by_hand = form == SETUP_COUNTER || form == SETUP_TIME;
-        if (!by_hand) /* steps by hand have no time */
+        if (!by_hand) /* a fault that is written as a step by hand has no time */
             scenario_write_fault_at(&w, &f);
         const struct scenario *s = read_back(&t, by_hand ? 1 : 2);
         for (unsigned i = 0; i < s->steps; i++) {
@@ -481,11 +484,12 @@ static void the_violated_property_is_named(void **state)
     assert_true(property_broken_at_rest(&p.world, &v));
     assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
-    p.world.disturbed = true; /* no property is promised in a disturbed world */
+    /* in a disturbed world, processes need not agree */
+    p.world.disturbed = true;
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* The storm of a seed must not depend on seeds that were played before, because --replay plays one
+/* The storm that a seed produces must not depend on the seeds before it, because --replay plays one
  * seed alone. */
 static void a_seed_determines_the_storms(void **state)
 {

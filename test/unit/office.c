@@ -310,7 +310,8 @@ static void a_leader_requests_its_succession_once_per_renewal(void **state)
     struct elect_message stale = reply(v, ELECT_REFUSE), no;
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    stale.in_the_way = term(4, 2); /* the larger term is the leader's own, so no clock is wrong */
+    /* the larger term is the leader's own, so the refusal is no sign of a wrong clock */
+    stale.in_the_way = term(4, 2);
     hears(v, 0, stale);
     no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_STALE;
@@ -410,7 +411,7 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
     no.remaining = 70;
     hears(v, 3, no);
     assert_rule(&v->a, REFUSED);
-    /* at this time a majority may grant, with the candidate's own voter */
+    /* at this time a majority may grant again, which includes the candidate's own voter */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
 }
 
@@ -438,8 +439,9 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
-/* Process 0 of three is a candidate. One voter refuses for a long time, and the other has promised
- * a larger term. Whichever voter answers first, a majority may grant the next attempt. */
+/* Process 0 of three is a candidate. One of the other voters cannot grant for a long time, and the
+ * other one has promised a larger term. In whichever order they answer, a majority may grant the
+ * next attempt. */
 static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
@@ -483,7 +485,7 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 }
 
 /* elect verify clears the time at which a candidacy began, so that equal situations have equal
- * bytes. Without that time, the whole refusal counts. */
+ * bytes. A candidate without that time waits as long as the refusal says. */
 static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -520,7 +522,8 @@ static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
     struct voter *v = leader(3);
     elect_term token = elect_token(&v->a.node);
     (void)state;
-    leads_for(v, 2, token, ELECT_NOBODY); /* the leader's own voter grants and follows the leader */
+    /* the leader's own voter also grants, and follows the leader */
+    leads_for(v, 2, token, ELECT_NOBODY);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     releases(v, 2, token);
     assert_rule(&v->a, TERM_IS_OVER);
@@ -577,7 +580,7 @@ static void a_new_configuration_does_not_prolong_a_refusal(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1);
 }
 
-/* A candidate does not count a silent voter as free. */
+/* A candidate does not expect a grant from a voter that has not answered. */
 static void a_voter_that_does_not_answer_is_not_free(void **state)
 {
     struct voter *v = begin(3, 1);
@@ -617,7 +620,7 @@ static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
 {
     struct voter *v = leader(3);
     struct elect_message other =
-        request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* of 1 */
+        request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* a request from process 1 */
     (void)state;
     hears(v, 1, other); /* process 1 is a candidate, not a leader */
     assert_true(elect_leads(&v->a.node, v->now));
@@ -644,7 +647,7 @@ static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
     /* the work counts as running until the host reports STOPPED */
     assert_true(v->a.node.mandate.leader.working);
-    /* the lease of the process's own grant still runs */
+    /* the lease that the process has granted to itself has not ended */
     assert_refused(v, HELD);
 }
 
@@ -717,7 +720,8 @@ static void any_input_may_come_in(void **state)
                 restart(v, me);
         }
     }
-    assert_true(offices > 100); /* the random inputs must lead to enough offices */
+    /* with fewer offices, the random inputs would have tested too little */
+    assert_true(offices > 100);
 }
 
 int test_office(void)

@@ -1,11 +1,12 @@
-/* Tests which members count as present if their clocks differ as much as allowed, which member may
- * claim an office, and how far a counter in a message may be ahead. */
+/* Tests three things: which members count as present if the clocks differ as much as allowed, which
+ * member may claim an office, and how far ahead a counter in a message may be. */
 #include "mandate.h"
 
 /* ---- clocks that differ ---- */
 
-/* A member with the slowest clock sends a PRESENT every R. Each takes up to T_m, and another member
- * measures the suspicion time with the fastest clock. */
+/* A member with the slowest clock sends a PRESENT message in every interval R. Each message takes
+ * up to T_m. The receiver measures the suspicion time with the fastest clock, and must still count
+ * the sender as present until the next message arrives. */
 static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void **state)
 {
     (void)state;
@@ -13,7 +14,8 @@ static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void
         for (uint32_t renewal = 1; renewal <= 64; renewal++) {
             struct elect_config c;
             const uint16_t ids[] = {1, 2, 3, 4, 5, 6};
-            uint32_t message_bound = 2 * renewal; /* a member remembers a round for this time */
+            /* T_m: if it were longer, a leader would forget a round before the answers arrive */
+            uint32_t message_bound = 2 * renewal;
             assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 6, message_bound, 0),
                              ELECT_FINE);
             assert_int_equal(elect_config_mandate(&c, 100 * renewal, renewal, drift, 1),
@@ -26,9 +28,10 @@ static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void
     }
 }
 
-/* Four of six voters are up, and each must see the three others. The three others send a PRESENT
- * every R, by clocks that run at 0.51 of real time. By the clock of this process, which runs at
- * 1.49, a PRESENT comes every 2.92 R. */
+/* Four of six voters are up, which is the smallest majority, so each of them must always see the
+ * three others. The others send a PRESENT message in every interval R, but their clocks run at 0.51
+ * times the right rate. The clock of this process runs at 1.49 times the right rate, so it receives
+ * the messages at intervals of 2.92 R. */
 static void four_of_six_voters_always_see_a_majority(void **state)
 {
     struct voter *v = begin(6, 4);
@@ -44,7 +47,7 @@ static void four_of_six_voters_always_see_a_majority(void **state)
         struct voter now = *v;
         now.now += RENEWAL * 149 / 51 + late;
         hears(&now, 1, (struct elect_message){.type = ELECT_ELECTION});
-        assert_rule(&now.a, CHALLENGED); /* a process that sees no majority would not challenge */
+        assert_rule(&now.a, CHALLENGED); /* this shows that the process still sees a majority */
     }
 }
 
@@ -102,7 +105,7 @@ static void only_a_claimant_that_may_displace_the_leader_comes_before_another(vo
     m.able = 1;
     hears(v, 2, m);
     assert_rule(&v->a, GIVES_PLACE);
-    /* now process 0 may also displace the leader, and is fitter than 2 */
+    /* now process 0 may also displace the leader, and it is fitter than process 2 */
     other.a.node.mandate.presence.penalty[0] = 0;
     hears(&other, 2, m);
     assert_true(elect_leads(&other.a.node, other.now));

@@ -207,7 +207,7 @@ static bool first_names_the_protocol(void)
     return rejected(0, 2).reason == ELECT_REJECTED_PROTOCOL;
 }
 
-/* Sends a forged HELLO with this sender. */
+/* Sends a forged HELLO that names the member with this id as its sender. */
 static void send_forged_hello(uint8_t as)
 {
     uint8_t forged[160] = "ELE1\1\1";
@@ -224,8 +224,8 @@ static void send_forged_hellos(unsigned count)
         send_forged_hello((uint8_t)c.peer[2].id);
 }
 
-/* A member reads forged HELLOs at a bounded rate, and they do not affect its sessions with other
- * members. */
+/* A member reads forged HELLOs only at a limited rate, and its sessions with other members
+ * continue. */
 static void a_flood_of_hellos_is_sampled(void)
 {
     elect_time began = elect_uv_now();
@@ -287,8 +287,8 @@ static bool a_stranger_is_sampled(void)
     return elect_member_traffic(c.member[0]).taken > taken_before;
 }
 
-/* The filter that stops a flood is removed after a second, even if a sample arrives after that
- * second but before the member's alarm. */
+/* The filter that stops a flood is removed after a second. This must also work if a packet that the
+ * filter lets through arrives after that second, but before the member's alarm. */
 static void sampling_resumes_after_a_flood(void **state)
 {
     int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);

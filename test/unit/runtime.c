@@ -1,4 +1,4 @@
-/* Tests each rule of packets and of the state file. */
+/* Tests each rule for packets and for the state file. */
 #include "../skip.h"
 #include "../support.h"
 
@@ -155,13 +155,14 @@ static void one_intact_copy_suffices_and_none_is_reported(void **state)
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     assert_int_equal(store_write(&store, s), STORE_FINE);
-    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* byte 5000 of slot 2 belongs to one of 64 groups */
+    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* this byte of slot 2 is in the data of one group */
     assert_int_equal(store_open(&store, &file, s), STORE_FINE);
     assert_int_equal(s->sequence, 2);
     memcpy(file_bytes + STORE_STRIDE, file_bytes + 3 * STORE_STRIDE, STORE_STRIDE);
     file_bytes[2 * STORE_STRIDE] ^= 1;
     file_bytes[3 * STORE_STRIDE] ^= 1;
-    assert_int_equal(store_open(&store, &file, s), STORE_FINE); /* a copy in a wrong slot is void */
+    /* a copy in the wrong slot does not count */
+    assert_int_equal(store_open(&store, &file, s), STORE_FINE);
     assert_int_equal(s->sequence, 1);
     memset(file_bytes, 0, sizeof file_bytes);
     assert_int_equal(store_open(&store, &file, s), STORE_EMPTY);
@@ -173,7 +174,8 @@ static void an_unreadable_slot_does_no_harm_beside_an_intact_one(void **state)
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     bad = 4;
-    assert_int_equal(store_open(&store, &file, s), STORE_IO); /* the other slot is not intact */
+    /* slot 2 cannot be read, and the other slot of the pair is not intact */
+    assert_int_equal(store_open(&store, &file, s), STORE_IO);
     bad = 0;
     assert_int_equal(store_write(&store, s), STORE_FINE);
     for (bad = 1; bad < 16; bad++) {
@@ -246,7 +248,8 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_false(saved_load(&other, &whole, group, &back, &whom));
     assert_int_equal(whom, 9);
     back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
-    saved_store(&other, &back, &whole, group); /* member 9 was removed, but its term stays closed */
+    /* although member 9 was removed, its term stays closed */
+    saved_store(&other, &back, &whole, group);
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
     back.met[2] = ELECT_STARTS; /* member 9 has lost its state and has a new incarnation */
@@ -273,24 +276,27 @@ static void removed_members_stay_while_there_is_room(void **state)
     s->peers = SESSION_PEERS;
     for (uint16_t i = 0; i < SESSION_PEERS; i++)
         s->peer[i] = (struct state_peer){.id = i, .known = {.sequence = 100u + (i + 44u) % 64}};
-    s->peer[7].known.sequence = 0; /* member 7 has the lowest sequence, but it is configured */
-    /* member 20 has the lowest sequence of the others, but it votes */
+    /* member 7 has the lowest sequence number, but it is kept because it is configured */
+    s->peer[7].known.sequence = 0;
+    /* member 20 has the next lowest sequence number, but it is kept because it votes */
     s->group[3].member[0].id = 20;
     assert_null(saved_begin(s, id, 3));
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
     assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
-    assert_int_equal(s->peer[21].known.sequence, 0); /* nothing is known about 1001 */
+    /* member 1001 has replaced member 21, and nothing is known about it */
+    assert_int_equal(s->peer[21].known.sequence, 0);
     assert_null(saved_begin(s, id, 3));
     assert_true(knows(s, 22));
     for (uint16_t i = 1; i < SESSION_PEERS; i++)
         id[i] = (uint16_t)(1000 + i);
     id[0] = 1000;
-    /* the number of configured members is the number of peers in the file */
+    /* as many members are configured as the file has places for peers */
     assert_null(saved_begin(s, id, SESSION_PEERS));
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
-    assert_true(knows(s, 20) || knows(s, 7)); /* one removed member that votes stays, too */
+    /* one voter that is no longer configured is also kept */
+    assert_true(knows(s, 20) || knows(s, 7));
 }
 
 static void the_starts_of_an_era_do_not_run_into_the_next_one(void **state)
@@ -363,8 +369,8 @@ static void a_state_file_is_created_once_and_used_by_one_process(void **state)
 
 #define MAKERS 16
 
-/* Forks a process that creates the file when the gate opens. Its exit status is the result of
- * file_create(). */
+/* Forks a process that calls file_create() when its parent closes the pipe `gate`. Its exit status
+ * is the result of file_create(). */
 static pid_t make_when_told(const int gate[2])
 {
     pid_t child = fork();
@@ -557,7 +563,7 @@ static void samples_may_be_limited_to_configured_addresses(void **state)
 
 #define NOT_HERE 77
 
-/* Enters a network namespace that allows filters only as much memory as kernels before 6.8 do. */
+/* Enters a network namespace in which filters get only as much memory as on kernels before 6.8. */
 static bool enter_small_network(void)
 {
     static const char least[] = "20480";
@@ -570,7 +576,8 @@ static bool enter_small_network(void)
     return fine;
 }
 
-/* Returns 0 if filters with each kind of samples fit a socket of the largest cluster. */
+/* Returns 0 if a filter for the largest cluster can be attached to a socket, with each choice of
+ * the packets that it samples. */
 static int filter_in_a_small_network(void)
 {
     static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,

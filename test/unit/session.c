@@ -5,12 +5,12 @@ static void three_packets_make_a_session(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    /* three packets open the session: a HELLO, a HELLO that echoes the first nonce, and a HELLO
-     * that echoes the second one; two DATA follow */
+    /* three packets open the session: a HELLO with a nonce, a HELLO that returns this nonce and
+     * adds a second one, and a HELLO that returns the second nonce. Two DATA packets follow. */
     assert_int_equal(p->packets, 3 + 2);
     assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
     assert_false(greet(p, 0));
-    p->now += SECOND; /* neither end has heard the other for a suspicion time */
+    p->now += SECOND; /* neither end has heard from the other for a suspicion time */
     assert_true(greet(p, 0));
     assert_true(talk(p, 0) && talk(p, 1));
 }
@@ -37,12 +37,13 @@ static void a_packet_is_accepted_once_and_in_any_order(void **state)
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW + 1], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
-    /* the member's own packet comes back */
+    /* the member receives its own packet */
     sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-/* Followers renew a session with a HELLO that has the nonce, and its answer. */
+/* Followers renew a session with two packets: a HELLO that contains the receiver's nonce, and its
+ * answer. */
 static void two_packets_renew_a_session(void **state)
 {
     struct pair *p = acquainted();
@@ -72,7 +73,7 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, first);
     sessions_seal(&p->s[0], 0, words, sizeof words, second);
     assert_true(shows(p, 0, first, length) && p->e.news == SESSION_DATA);
-    /* the same packet arrives again */
+    /* the same packet arrives again, but on another link */
     assert_true(shows(p, 1, first, length) && p->e.news == SESSION_HEARD);
     for (unsigned link = 0; link <= SESSION_LINKS; link++)
         assert_false(shows(p, link, first, length) && link < 2);
@@ -80,18 +81,19 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     assert_true(shows(p, 0, second, length) && !p->e.newest);
     assert_false(shows(p, 0, first, length) || shows(p, 1, second, length));
     p->now += SECOND;
-    p->s[0].peer[0].plainly = true; /* a HELLO with the nonce must be recent */
+    /* the next HELLO contains the receiver's nonce, which shows that the HELLO is recent */
+    p->s[0].peer[0].plainly = true;
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_true(shows(p, 1, hello, length) && p->e.newest);
     assert_true(shows(p, 0, hello, length) && !p->e.newest);
     assert_false(shows(p, 0, hello, length) || shows(p, 1, hello, length));
-    p->now += SECOND; /* a HELLO without the nonce may be old */
+    p->now += SECOND; /* the next HELLO lacks the nonce, so it may be old */
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_false(shows(p, 0, hello, length));
     assert_int_equal(p->e.news, SESSION_ANSWERED);
 }
 
-/* Two processes seal with the same key and counter if a memory image is resumed twice. */
+/* If a memory image is resumed twice, two processes encrypt with the same key and counter. */
 static void no_nonce_is_used_for_two_contents(void **state)
 {
     static struct sessions twin;
@@ -104,7 +106,7 @@ static void no_nonce_is_used_for_two_contents(void **state)
     const size_t salt = SEAL_HEAD - SEAL_SALT;
     assert_memory_equal(out[0], out[1], salt);
     assert_memory_not_equal(out[0] + salt, out[1] + salt, SEAL_SALT);
-    /* two counters have different nonces */
+    /* packets with different counters have different nonces */
     sessions_seal(&p->s[0], 0, words, sizeof words, out[2]);
     assert_memory_not_equal(out[0] + salt, out[2] + salt, SEAL_SALT);
     uint8_t secret[SEAL_KEY];
@@ -150,8 +152,8 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* Starts a copy of a member after the original was silent for this time, and returns why the copy
- * is refused. */
+/* Starts a copy of a member when the original has been silent for this long. Returns the reason why
+ * the copy is refused. */
 static enum session_refusal refused_after(uint64_t silence)
 {
     struct pair *p = acquainted();
@@ -202,7 +204,7 @@ static void the_later_of_two_lives_without_state_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     memcpy(p->s[0].peer[0].hello[0].heard, p->s[1].key[0].nonce, SEAL_NONCE);
-    p->s[0].peer[0].plainly = true; /* the next HELLO contains that nonce */
+    p->s[0].peer[0].plainly = true; /* the next HELLO contains the nonce of the other end */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, first);
     deliver(p, 1, first, length);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, word);
@@ -422,7 +424,8 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, late);
     deliver(p, 1, late, length);
     assert_int_equal(talks_with(p, 0), 2);
-    struct sessions twin = p->s[0]; /* the test resumes a memory image twice */
+    /* the twin stands for a memory image that is resumed a second time */
+    struct sessions twin = p->s[0];
     sessions_use(&p->s[0], 0);
     sessions_remove_key(&p->s[0], 1);
     sessions_add_key(&p->s[0], 1, 2, next);
@@ -437,7 +440,7 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
     sessions_use(&twin, 0);
     sessions_remove_key(&twin, 1);
-    /* the other twin has installed the same key with another nonce */
+    /* the twin installs the same key, but draws another nonce */
     sessions_add_key(&twin, 1, 2, next);
     sessions_use(&twin, 1);
     memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
@@ -506,7 +509,7 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     p->s[0].lowest = SESSION_HIGHEST + 1;
     p->s[0].highest = SESSION_HIGHEST + 2;
     greet(p, 0);
-    /* a peer without a common protocol need not stop */
+    /* a peer that speaks no common protocol is refused, but not told to stop */
     assert_int_equal(p->e.news, SESSION_REFUSED);
     assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
                         "speaks no common protocol");
@@ -522,7 +525,7 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     assert_memory_not_equal(one, two, SEAL_KEY);
 }
 
-/* Each turn handles a limited number of HELLOs, including forged ones. */
+/* In each turn of the loop, a member handles a limited number of HELLOs, and forged ones count. */
 static void hellos_get_a_bounded_part_of_a_turn(void **state)
 {
     struct pair *p = acquainted();
@@ -594,8 +597,8 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     assert_int_equal(found, 4);
 }
 
-/* When an attacker repeats a packet of a former life, the member only reports the packet, once a
- * second. */
+/* If an attacker repeats a packet from a former life of a member, the receiver does nothing but
+ * report this once a second. */
 static void a_repeated_former_life_is_reported_once_a_second(void **state)
 {
     struct pair *p = acquainted();
@@ -617,7 +620,7 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* A peer that only answers under a key is not using that key yet. */
+/* A peer that uses a key only for its answers does not count as a user of that key yet. */
 static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
 {
     struct pair *p = acquainted();
@@ -632,7 +635,7 @@ static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now));
 }
 
-/* A repeated HELLO is answered, but not every time. */
+/* If a HELLO arrives again and again, only some of its copies are answered. */
 static void answers_have_a_budget(void **state)
 {
     struct pair *p = acquainted();

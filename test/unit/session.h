@@ -45,7 +45,7 @@ static inline void begin(struct pair *p, unsigned i, uint32_t incarnation, uint6
 
 static inline void begin_lost(struct pair *p, unsigned i)
 {
-    begin(p, i, 1, p->now); /* a life without state uses the time as its sequence number */
+    begin(p, i, 1, p->now); /* a member without its state uses the time as its sequence number */
     struct sessions *s = &p->s[i];
     s->lost = true;
     s->incarnation = 0;

@@ -1,8 +1,8 @@
-/* Tests rule 12 of the sessions: after any forged counter from a holder of the key, the two ends
- * hear each other again. */
+/* Tests rule 12 of session.h: whatever counter a holder of the key has forged, the two ends of a
+ * session hear each other again. */
 #include "session.h"
 
-/* Delivers DATA to member 1 that a holder of the key has forged in the name of member 0. */
+/* Delivers a DATA packet to member 1. A holder of the key has forged it in the name of member 0. */
 static enum session_news forge(struct pair *p, uint64_t counter)
 {
     const struct session *n = &p->s[1].peer[0].now.with[0];
@@ -16,7 +16,8 @@ static enum session_news forge(struct pair *p, uint64_t counter)
 
 static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
 
-/* Runs up to four rounds until member 1 hears member 0. A member that misses DATA sends a HELLO. */
+/* Lets the members exchange packets up to four times, until member 1 hears member 0. A member that
+ * misses DATA packets sends a HELLO. */
 static bool is_heard_again(struct pair *p)
 {
     bool hears = false;
@@ -47,7 +48,8 @@ static void no_forged_counter_cuts_off_a_pair(void **state)
         deliver(p, 1, before, length);
         assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
     }
-    for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) { /* one HELLO makes up for all leaps */
+    /* one HELLO repairs any number of leaps */
+    for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) {
         for (unsigned i = 0; i < leaps; i++)
             assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP), SESSION_DATA);
         assert_true(is_heard_again(p));
@@ -63,8 +65,9 @@ static void no_forged_counter_cuts_off_a_pair(void **state)
     assert_false(greet(p, 1));
 }
 
-/* Delivers a HELLO to member 0 that a holder of the key has forged in the name of member 1. The
- * HELLO has this number and reports these highest numbers of HELLO and DATA from member 0. */
+/* Delivers a HELLO to member 0. A holder of the key has forged it in the name of member 1, with
+ * this number. The HELLO reports `taken` as the number of the last HELLO from member 0, and `top`
+ * as the highest counter of DATA from member 0. */
 static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_t top)
 {
     struct sessions forger = p->s[1];
@@ -82,8 +85,8 @@ static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
 }
 
-/* Runs up to eight rounds. Returns true when each end hears the other, knows the other's keys, and
- * counts a new HELLO. */
+/* Lets the members exchange packets up to eight times. Returns true as soon as each end hears the
+ * other, knows the other's keys, and has counted a new HELLO. */
 static bool recovers(struct pair *p)
 {
     bool fine = false;
@@ -112,7 +115,7 @@ static void no_forged_hello_cuts_off_a_pair(void **state)
         deliver(p, 1, before, length);
         for (unsigned times = 0; times < 3; times++)
             forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
-        sessions_configure(&p->s[0], 5, SECOND); /* the other end must hear of this change */
+        sessions_configure(&p->s[0], 5, SECOND); /* the other end must learn of this change */
         sessions_configure(&p->s[1], 6, SECOND);
         assert_true(recovers(p));
         assert_true(talk(p, 0) && talk(p, 1));
@@ -121,7 +124,7 @@ static void no_forged_hello_cuts_off_a_pair(void **state)
     }
 }
 
-/* A holder of the key can bring a session to the end of its counters with 2^24 leaps. */
+/* With 2^24 forged packets, a holder of the key can use up the counters of a session. */
 static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
 {
     struct pair *p = acquainted();
@@ -134,7 +137,7 @@ static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
     assert_int_equal(forge(p, UINT64_MAX), SESSION_DATA);
     deliver(p, 1, near, length);
     assert_int_equal(p->e.news, SESSION_HEARD);
-    /* after 6 packets the counter starts again at 0, which is below the window */
+    /* after 6 packets, the counter wraps to 0, which is too far behind to be accepted */
     for (unsigned i = 0; i < 10; i++)
         assert_true(talk(p, 0) == (i < 6));
     assert_int_equal(forge(p, UINT64_MAX), SESSION_HEARD);

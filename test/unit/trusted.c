@@ -126,7 +126,8 @@ static void refused(const char *path, const char *where, const char *what)
     assert_string_equal(why.bytes, expected.bytes);
 }
 
-/* Checks that the program is refused because of the file `name` itself. */
+/* Checks that the program `name` is refused, and that the complaint is about this file and not
+ * about a folder above it. */
 static void refused_at(const char *name, const char *what) { refused(at(name), at(name), what); }
 
 #define LINK       "it is a symbolic link: write the path of the program itself"
@@ -236,8 +237,8 @@ static void no_other_user_may_own_it(void **state)
     refused(at("folder/hook"), at("folder"), NOT_OURS);
 }
 
-/* A program may be below a folder of root with the sticky bit, but not directly in it, although
- * others may write there. */
+/* Others may write to a folder with the sticky bit, such as /tmp. If root owns that folder, a
+ * program may be in a subfolder of it, but not directly in it. */
 static void sticky_folders_are_passed(void **state)
 {
     (void)state;
@@ -286,7 +287,8 @@ static void no_other_file_system_in_a_sticky_folder(void **state)
     assert_int_equal(status, 0);
 }
 
-/* A user other than root trusts root and itself, and must be able to execute the program. */
+/* Checks, as a user other than root, that a program of this user or of root is trusted if this user
+ * may execute it. */
 static void look_as_other_user(void)
 {
     static struct text why;
@@ -299,7 +301,7 @@ static void look_as_other_user(void)
         strstr(why.bytes, "private: the user that runs elect may not execute it") == NULL)
         _exit(12);
     if (trusted_open(at("sticky/sub/hook"), &why) >= 0 || strstr(why.bytes, "chmod go-w") == NULL)
-        _exit(13); /* this sticky folder belongs to another user, so it is refused */
+        _exit(13); /* the sticky folder does not belong to root, so the program is refused */
     _exit(0);
 }
 
@@ -324,8 +326,8 @@ static void another_user_trusts_itself_and_root(void **state)
     assert_int_equal(status, 0);
 }
 
-/* A script that the kernel could not run is refused when elect starts, not only when the hook is
- * due. */
+/* A script that the kernel cannot run is already refused when elect starts, and not only when the
+ * hook is due. */
 static void scripts_have_an_interpreter(void **state)
 {
     static const struct {
@@ -351,8 +353,8 @@ static void scripts_have_an_interpreter(void **state)
 
 /* ---- which program is executed ---- */
 
-/* This program runs this function when it is executed as a hook. The exit status shows whether the
- * program's file belongs to this user. */
+/* This test program calls this function when it is executed as a hook. Its exit status shows
+ * whether the file of the executed program belongs to this user. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -529,8 +531,8 @@ static void no_file_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* Shows that the races above are real: a program that checks a path before it opens the file opens
- * a foreign file. */
+/* Shows that the races above are real: a program that checks a path before it opens the file will
+ * sooner or later open another user's file. */
 static void a_check_before_opening_would_fail(void **state)
 {
     struct shared *s;

@@ -11,7 +11,8 @@ static void a_free_voter_persists_its_promise_before_it_grants(void **state)
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.longest, LEASE);
-    asks(v, 2, term(1, 2)); /* a renewal needs no write */
+    /* the same term again is a renewal, which needs no write to the disk */
+    asks(v, 2, term(1, 2));
     assert_granted(v);
     assert_false(v->a.out.persist);
 }
@@ -123,7 +124,7 @@ static void another_incarnation_of_the_holder_is_a_clone(void **state)
     m.incarnation = 2;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
-    /* with a new term, the holder may have restarted, and waits like any other process */
+    /* a holder that asks for a new term may have restarted, and must wait like any other process */
     m.term = term(2, 2);
     hears(v, 2, m);
     assert_refused(v, HELD);
@@ -178,7 +179,7 @@ static void a_restarted_voter_waits_for_the_longest_lease(void **state)
     m.lease = 2 * LEASE;
     hears(v, 2, m);
     restart(v, 0);
-    assert_true(v->a.out.persist); /* the incarnation */
+    assert_true(v->a.out.persist); /* the new incarnation is persisted */
     assert_int_equal(v->a.node.saved.incarnation, 2);
     v->now += 2 * LEASE - 1;
     asks(v, 1, term(2, 1));
@@ -186,7 +187,8 @@ static void a_restarted_voter_waits_for_the_longest_lease(void **state)
     assert_int_equal(answer(v)->remaining, 1);
     asks(v, 2, term(2, 2)); /* a later term of the same owner is refused, too */
     assert_refused(v, BOOT);
-    /* the voter grants only the promised term, which may still be in force */
+    /* after a restart, the voter at first grants only the term that it promised last, because the
+     * office in that term may continue */
     asks(v, 2, term(1, 2));
     assert_granted(v);
     v->now += 3 * LEASE;
@@ -230,14 +232,14 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
-    hears(v, 2, m); /* after this message, process 2 counts as heard */
+    hears(v, 2, m); /* the first message also marks process 2 as heard */
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
     assert_memory_equal(&before, &v->a.node, sizeof before);
     asks(v, 1, term(5, 1));
     before = v->a.node;
-    m.certificate = term(5, 1); /* with a certificate */
+    m.certificate = term(5, 1);
     m.certified_by = 1;
     m.term = term(6, 2);
     hears(v, 2, m);
@@ -267,7 +269,7 @@ static void a_certificate_frees_the_voter(void **state)
     m.membership.version = 0;
     struct voter certified = *v;
     m.certified_by = 4;
-    /* process 1 released the term before it lost its state, and may now use the term again */
+    /* process 1 has lost its state since it released the term, so it may now use the term again */
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.certified_by = ELECT_STARTS + 2; /* a mere restart does not void the certificate */
@@ -275,7 +277,8 @@ static void a_certificate_frees_the_voter(void **state)
     assert_granted(&certified);
 }
 
-/* A readmitted member may reuse a term that no other member remembers. */
+/* A readmitted member may reuse a term that it used in a former life, if no other member remembers
+ * the term. Late messages from the former life must not affect that term. */
 static void messages_of_a_former_life_do_not_concern_the_present_one(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -336,7 +339,7 @@ static void an_observer_follows_and_does_not_vote(void **state)
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
-    hears(v, 1, later); /* 1 is a candidate, not a leader */
+    hears(v, 1, later); /* process 1 is a candidate, not a leader */
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.leading = earlier.leading = 1;
     later.membership = v->a.node.saved.membership;
@@ -356,7 +359,7 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_SUSPECT);
-    assert_int_equal(v->a.out.sends, 0); /* the observer does not begin an election either */
+    assert_int_equal(v->a.out.sends, 0); /* an observer also begins no election */
 }
 
 int test_voter(void)
