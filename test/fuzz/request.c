@@ -269,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         d.control.clients = &client;
         answer_request(&d, &client, request);
         d.control.clients = NULL;
-        /* a client gets exactly one answer, unless it waits for another member or watches */
+        /* a client gets one answer, unless it waits for another member or has become a watcher */
         assert(client.waits ? answers == 0 : answers == 1 || client.watches);
     }
     json_decref(request);

@@ -150,7 +150,7 @@ static void leave(unsigned i)
     uv_run(&loop, UV_RUN_NOWAIT);
 }
 
-/* Checks the invariants. */
+/* Checks what must be true after every step. */
 static void look(void)
 {
     unsigned holders[2] = {0};

@@ -57,7 +57,7 @@ struct history {
     bool thefts;
     /* the largest term whose testament was sent while its leader was alive */
     elect_term stolen[MAX];
-    /* for each process, the term in which its office began: the term may change later */
+    /* for each process, the term in which its office began (a later term may continue it) */
     elect_term first[MAX];
     /* how often two processes led at the same time because a testament was stolen */
     unsigned overlaps;

@@ -59,8 +59,8 @@ struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* The content of a DATA packet: the sender's life, the number of the word, and the nonce of the
- * receiver's life. */
+/* A word, which is the content of a DATA packet: the sender's life, the number of the word, and the
+ * nonce of the receiver's life. */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -415,7 +415,7 @@ static void move(void)
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
         forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
-        return; /* a member that another member told to stop is not restarted */
+        return; /* a member is not restarted after another member has told it to stop */
     else if (!w.up[i])
         start(i);
     else if (w.lost[i] && below(8) == 0)
@@ -441,7 +441,7 @@ static void move(void)
         forget(i);
 }
 
-/* Installs a key in a free slot, or else in place of a key other than `keep`. */
+/* Installs a key in a free slot. If there is none, the new key replaces a key other than `keep`. */
 static void give(unsigned i, uint8_t id, uint8_t keep)
 {
     const uint8_t *has_now = w.ring[i].id;

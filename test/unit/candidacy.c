@@ -122,7 +122,7 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
     }
 }
 
-/* When an office is released, candidates stop waiting for its lease. */
+/* When an office is released, candidates stop waiting for the end of its lease. */
 static void a_released_office_ends_the_wait_of_those_who_followed_it(void **state)
 {
     struct voter *v = begin(3, 2);

@@ -50,9 +50,10 @@ void daemon_tells(int64_t left);
 /* The client. */
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
-void is_quiet(int64_t since, int64_t pause); /* checks that the client is quiet during the pause */
-void question_is_under_way(void);            /* checks that the client waits for an answer */
-void is_told(int64_t left);                  /* waits for the client's question, and answers it */
+/* checks that the client's descriptor is not readable during the pause */
+void is_quiet(int64_t since, int64_t pause);
+void question_is_under_way(void); /* checks that the client waits for an answer */
+void is_told(int64_t left);       /* waits for the client's question, and answers it */
 
 int enter(void **state);
 int leave(void **state);

@@ -253,7 +253,8 @@ static void an_invalid_packet_ends_the_connection(void **state)
         send_packet(altered(how));
         asks(0, ELECT_CLIENT_NONSENSE);
         assert_false(answer.leads);
-        assert_int_equal(recv(connection, &byte, 1, 0), 0); /* the client has hung up */
+        /* the client has closed the connection */
+        assert_int_equal(recv(connection, &byte, 1, 0), 0);
     }
 }
 
@@ -313,8 +314,8 @@ static void endless_news_do_not_block_a_call(void **state)
     assert_true(now() - begin < FOREVER * MS);
 }
 
-/* A call that must not wait reads a bounded number of packets. In this test the answer comes after
- * more packets than that. */
+/* A call that must not wait reads only a limited number of packets. In this test, more packets than
+ * that come before the answer. */
 static void a_call_reads_a_bounded_number_of_packets(void **state)
 {
     int room = 1 << 22;

@@ -127,10 +127,11 @@ static void ids_in_a_set_are_ascending(void **state)
 {
     const struct elect_config *c = cluster(3); /* the ids 3, 1003 and 2003 */
     uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
+    /* a list that contains the id 1003 before the id 3 */
     uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
-                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}; /* 1003, then 3 */
+                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
     uint8_t none[] = {0, 0x10, 0}, zero[] = {0, 0x10, 1, 0};
-    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* 3, then 65538 */
+    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* a list of the ids 3 and 65538 */
     static const uint16_t ids[] = {0, 1};
     struct elect_config small;
     struct elect_message m;

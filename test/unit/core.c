@@ -276,7 +276,7 @@ static void ranks_follow_numbers_and_the_ring_the_order_given(void **state)
         assert_int_equal(elect_rank(&c, ids[i]), ring[i]);
     }
     assert_int_equal(elect_rank(&c, 7), ELECT_NOBODY);
-    /* T_ring = 2n(T_m+T_p) + (n-1)T */
+    /* the ring timer lasts T_ring = 2n(T_m+T_p) + (n-1)T */
     assert_int_equal(c.duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER], 2 * 6 + 5 * 2);
     assert_true(c.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER] >
                 c.duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER]);

@@ -29,7 +29,7 @@ static void the_defaults_fit_the_lease(void **state)
     static const struct {
         int64_t lease, renewal, grace, margin;
     } rows[] = {{980 * MS, 200 * MS, 265 * MS, 50 * MS},
-                {60 * MS, 12 * MS, 13 * MS, 10 * MS}, /* profile fast */
+                {60 * MS, 12 * MS, 13 * MS, 10 * MS}, /* the profile `fast` */
                 {300 * MS, 100 * MS, 25 * MS, 50 * MS},
                 {294 * MS, 80 * MS, 42500, 49 * MS}};
     struct deadline d;

@@ -130,7 +130,7 @@ static void an_office_is_handed_to_a_member_that_can_take_it(void **state)
                                  .term = v->a.node.mandate.leader.token,
                                  .incarnation = 1};
     (void)state;
-    /* process 1 is higher than 0, but has just started */
+    /* process 1 is higher than 0, but it has just started, so it may not grant yet */
     for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) {
         v->now += RENEWAL;
         happens(v, ELECT_ALARM);
@@ -294,7 +294,8 @@ static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    asks(&other, 0, term(2, 0)); /* after its grant, the voter gives the candidate time */
+    /* after its grant, the voter gives the candidate time to take office */
+    asks(&other, 0, term(2, 0));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
     /* while elections are paused, the heir does not ask for a mandate */
@@ -553,7 +554,7 @@ static void penalties_are_halved(void **state)
     v->a.node.mandate.presence.penalties = 9;
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
-    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* the maximum */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* penalties never exceed 15 */
     unsigned expected[] = {7, 3, 1, 0};
     for (unsigned i = 0; i < 4; i++) {
         v->now = v->a.node.mandate.time[ELECT_DECAY];
@@ -777,19 +778,19 @@ static void a_member_without_state_learns_only_from_others(void **state)
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    /* a tick later, every grant has expired that this member may have given in an earlier life */
+    /* a tick later, every grant that this member may have given in an earlier life has expired */
     v->now += 2 * LEASE - 1;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_FORGOT, &question));
-    assert_int_equal(question.incarnation, ELECT_STARTS); /* a new era */
+    assert_int_equal(question.incarnation, ELECT_STARTS); /* the member begins a new era */
     hears(v, 1, m);                                       /* a late answer to the first question */
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
-    m.incarnation =
-        ELECT_STARTS + 3; /* another process knows a later incarnation, so the member asks again */
+    /* another process knows a later incarnation, so the member asks again */
+    m.incarnation = ELECT_STARTS + 3;
     hears(v, 1, m);
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));

@@ -377,14 +377,15 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
-    assert_true(is_at(&d.at_away)); /* the peer was heard only at its new address for a long time */
+    /* for a long time, packets from the peer have come only from its new address */
+    assert_true(is_at(&d.at_away));
     heard = link_to_it().heard;
     wait(1);
     say_from(d.away, -1);
     assert_true(link_to_it().heard > heard);
 }
 
-/* Returns the sockets at which the next packet to the peer arrives. */
+/* Returns which of the two sockets the next packet to the peer reaches. */
 #define HOME 1
 #define AWAY 2
 
@@ -426,7 +427,7 @@ static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void *
     wait(suspicion);
     say_from(d.away, -1);
     assert_true(is_at(&d.at_away));
-    assert_int_equal(reached(), AWAY); /* the old address is not used any more */
+    assert_int_equal(reached(), AWAY); /* the old address is no longer used */
 }
 
 static void is_not_bound(const struct elect_peer peers[2], const char *expected)

@@ -10,7 +10,7 @@
 #define RENEWAL 20
 #define GRAIN   1
 #define DRIFT   10000 /* in parts per million: one per cent */
-#define OFFICE  97    /* 100 * 0.99 / 1.01 - 1 */
+#define OFFICE  97    /* LEASE * 0.99 / 1.01 - GRAIN */
 #define T       2     /* the time for a question and its answer, as set in support.c */
 
 /* A process and the time on its clock. The id of each process is 10 times its rank. */

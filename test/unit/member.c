@@ -166,7 +166,7 @@ static void deposited(void *context, const struct elect_testament *t)
         c.testament[index_of(context)][t->group] = *t;
 }
 
-/* The third member sends every note back. */
+/* Counts the notes of each member. The third member sends every note back to its sender. */
 static void noted(void *context, uint16_t from, const uint8_t *bytes, size_t length)
 {
     unsigned i = index_of(context);
@@ -525,7 +525,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     unlink(c.path[0]);
     start_with(0, &options);
     printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);
-    /* the other members have stored its next incarnation */
+    /* the other members have stored the next incarnation of the readmitted member */
     assert_int_equal(c.remembered, ELECT_STARTS);
     stop(0);
     start(0);
@@ -758,7 +758,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    /* one group only, because the test would have to wait for the leases of other groups */
+    /* uses one group only, because the test would have to wait for the leases of other groups */
     c.groups = 1;
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);

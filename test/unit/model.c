@@ -11,7 +11,7 @@
 
 /* ---- dice ---- */
 
-/* xoshiro256** from a known state returns the published sequence. */
+/* From a known state, the generator xoshiro256** returns the published sequence. */
 static void dice_return_the_published_sequence(void **state)
 {
     struct dice d = {{1, 2, 3, 4}};

@@ -472,7 +472,7 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     happens(v, ELECT_ANSWER_TIMER);
     struct elect_message no = reply(v, ELECT_REFUSE);
     elect_time asked = v->now, patience = 2 * (elect_time)v->a.config.answer_bound;
-    /* the wait is short because the answer needs no write */
+    /* the wait for an answer is short, because an answer to a PREVOTE needs no write to a disk */
     assert_int_equal(elect_alarm(&v->a.node), asked + patience);
     v->now += 1;
     no.reason = ELECT_REFUSED_HELD;

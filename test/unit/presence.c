@@ -135,7 +135,7 @@ static void a_new_member_believes_a_large_counter(void **state)
     asks(v, 2, term(FAR, 2));
     assert_granted(v);
     releases(v, 2, term(FAR, 2));
-    /* the first large term shows that the process is no longer new */
+    /* after the first large term, the process is no longer new, and refuses such a leap */
     asks(v, 1, term(2 * FAR + 1, 1));
     assert_rule(&v->a, MALFORMED);
     struct voter *other = begin(3, 0);

@@ -423,7 +423,7 @@ static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
 
 static void a_name_that_is_too_long_is_reported_and_leaves_nothing_open(void **state)
 {
-    /* the paths of a file and of a folder */
+    /* in one path the name of the file is too long, in the other the name of a folder */
     static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"};
     char longer[6000];
     int error = 0, next = dup(0);

@@ -187,7 +187,7 @@ static void a_member_without_its_state_may_ask_and_comes_back_in_a_new_era(void 
     assert_false(talk(p, 1)); /* the DATA is for the previous life, so this life cannot open it */
     deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
     assert_int_equal(p->e.news, SESSION_DATA);
-    /* the remembered incarnation has not changed */
+    /* the other end still remembers the earlier incarnation */
     assert_int_equal(p->s[1].peer[0].known.incarnation, 1);
     begin(p, 0, ELECT_STARTS, 1);
     p->now += SECOND;
@@ -246,7 +246,7 @@ static struct pair *with_two_keys(void)
     return p;
 }
 
-/* Returns the key of the DATA that this end sends, or 0 if the DATA does not arrive. */
+/* Returns the id of the key under which this end sends DATA, or 0 if the DATA does not arrive. */
 static uint8_t talks_with(struct pair *p, unsigned i)
 {
     uint8_t out[SEAL_MAX_PACKET];
@@ -374,7 +374,8 @@ static void a_key_that_the_peer_removed_is_not_used(void **state)
     assert_true(sessions_accepts(&p->s[0], 0, 0));
 }
 
-/* If the last of three packets is lost, the other end has no session under the new key. */
+/* If the last of the three packets that open a session is lost, the other end has no session under
+ * the new key. */
 static void nothing_is_sent_in_a_session_that_the_peer_may_lack(void **state)
 {
     struct pair *p = acquainted();

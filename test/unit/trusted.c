@@ -380,7 +380,8 @@ static void the_opened_program_is_executed(void **state)
     (void)state;
     make_script("hook", 0755);
     int fd = trusted_open(at("hook"), &why);
-    assert_int_equal(unlink(at("hook")), 0); /* an open program needs no name */
+    /* an open program can be executed even if its name is removed */
+    assert_int_equal(unlink(at("hook")), 0);
     assert_int_equal(run(fd, script), 42);
     /* trusted_exec() clears FD_CLOEXEC only in the child */
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);

@@ -232,7 +232,7 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
-    hears(v, 2, m); /* the first message also marks process 2 as heard */
+    hears(v, 2, m); /* the first message also shows that process 2 is up */
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
