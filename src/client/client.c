@@ -26,12 +26,12 @@
 /* All these times are in microseconds. */
 #define SECOND  INT64_C(1000000)
 #define RETRY   (SECOND / 5) /* pause between two attempts to find the daemon */
-#define SILENCE SECOND       /* a question is repeated if there is no answer for this long */
+#define SILENCE SECOND       /* if no answer comes for this long, the question is repeated */
 #define AGAIN   5000         /* pause between two attempts to connect */
-#define SOONEST 1000         /* shortest time until the descriptor asks for another question */
-#define NEVER   0            /* a timer that is not set */
+#define SOONEST 1000         /* shortest pause between two questions */
+#define NEVER   0            /* disarms the timer */
 
-#define MANY 256 /* the most packets that a call without waiting reads */
+#define MANY 256 /* a call that must not wait reads at most this many packets */
 
 _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 
@@ -39,11 +39,11 @@ struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
     int fd;         /* the connection; -1: not connected */
-    int watch;      /* an epoll of the connection and the timer, which the caller polls */
+    int watch;      /* epoll descriptor for the connection and the timer; the caller polls it */
     int timer;      /* expires when the next question is due */
-    bool asked;     /* the question of `stamp` is not answered yet */
-    bool resigning; /* a resignation is not answered yet */
-    int64_t stamp;  /* the stamp of the latest question */
+    bool asked;     /* the latest question has not been answered yet */
+    bool resigning; /* the latest resignation has not been answered yet */
+    int64_t stamp;  /* time stamp of the latest question; the answer repeats it */
     int64_t span;   /* the longest promise that the caller wants; 0: no limit */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
@@ -72,7 +72,7 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* Sets the complaint from errno after a failed call on a socket. */
+/* Converts errno into an error code and a message after a call on the socket has failed. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -113,8 +113,8 @@ static int64_t end_of(int64_t patience)
     return patience < INT64_MAX - begin ? begin + patience : INT64_MAX;
 }
 
-/* Waits until the socket is ready. Returns false at once if `end` has passed. The socket may not be
- * ready even if the function returns true. */
+/* Waits until the socket is ready, but not beyond `end`. Returns false only if `end` had passed
+ * before the call, so the socket may not be ready even if the function returns true. */
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
@@ -139,8 +139,8 @@ static void hang_up(struct elect_client *c)
 {
     if (c->fd < 0)
         return;
-    /* close() alone is not enough. If a forked child has a copy of the socket, epoll would report
-     * the socket forever. */
+    /* The socket must be removed from epoll before it is closed. Otherwise epoll would keep
+     * reporting it if a forked child has a copy of it. */
     epoll_ctl(c->watch, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
@@ -173,9 +173,9 @@ static enum elect_client_error reach(struct elect_client *c, int64_t end)
     return error;
 }
 
-/* Sends a question. The answer counts from the stamp, so the stamp is taken before each attempt. No
- * two questions have the same stamp, so that an outdated answer is never mistaken for the answer to
- * a later question. */
+/* Sends a question. The deadline in the answer is counted from the stamp of the question, so each
+ * attempt to send takes a new stamp. No two questions have the same stamp, so that an outdated
+ * answer is never mistaken for the answer to a later question. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -258,10 +258,10 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* Converts an answer. Returns false if a correct daemon would never send it. The remaining time is
- * limited to the lease, because the daemon may report a longer time just after the lease was
- * shortened. The remaining time can be negative if the office ended while the daemon was
- * answering. */
+/* Converts a packet from the daemon into an answer for the caller. Returns false if a correct
+ * daemon would never send such a packet. The promised time is limited to the lease, because the
+ * daemon may promise a longer time just after the lease has been shortened. The promised time may
+ * be negative if the office ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -290,9 +290,10 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
     return told->stamp + (pause > SOONEST ? pause : SOONEST);
 }
 
-/* Asks the daemon, with at most one unanswered question at a time. An answer may arrive during a
- * later call. If this answer is a promise that still holds, it is valid. If the answer is "no", it
- * may be outdated, so the question is repeated if the call may wait. */
+/* Asks the daemon. There is at most one unanswered question at a time, so an answer may arrive
+ * during a later call than the one that sent the question. A promise of leadership is valid even
+ * then, if its time has not run out. The answer that the member does not lead may be outdated by
+ * then, so the question is repeated if this call may wait. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {
@@ -346,8 +347,8 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
     return error;
 }
 
-/* Answers to questions that arrive during this call are dropped. The descriptor then tells the
- * caller to ask again. */
+/* If the answer to an earlier question arrives during this call, it is dropped. After this call the
+ * descriptor is readable, which tells the caller to ask again. */
 enum elect_client_error elect_client_resign(struct elect_client *c, int64_t patience)
 {
     struct talk t;
@@ -378,7 +379,7 @@ void elect_client_stopped(struct elect_client *c)
 {
     if (c->asked)
         wake_at(c, boottime_now());
-    c->asked = false; /* an answer to an earlier question is no longer valid */
+    c->asked = false; /* an answer that is still on its way must not permit new work */
     if (c->fd >= 0)
         say(c, TALK_EMPTY, boottime_now());
 }

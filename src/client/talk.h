@@ -36,8 +36,9 @@
  * does not matter.
  *
  * WAIT carries one end of a socket pair (SOCK_SEQPACKET); the guardian has the other end. When all
- * work has ended, or if it will never begin, the run sends TALK_IS_EMPTY on this channel, even if
- * the daemon has ended. If the channel closes without that byte, some work may still be running.
+ * work has ended, or if it will never begin, the run sends the byte TALK_IS_EMPTY on this channel,
+ * even if the daemon has exited. If the channel closes without that byte, some work may still be
+ * running.
  */
 #ifndef ELECT_CLIENT_TALK_H
 #define ELECT_CLIENT_TALK_H
@@ -49,7 +50,7 @@
 #define TALK_WHY      160
 #define TALK_IS_EMPTY 'E'
 
-/* the name of each word, and whether the daemon sends it */
+/* Each word of the protocol, with 1 if the daemon sends it and 0 if a run or a client does. */
 #define TALK_WORDS(X)                                                                              \
     X(HOLD, 0)                                                                                     \
     X(ASK, 0)                                                                                      \
@@ -75,8 +76,8 @@ enum talk_word {
 };
 
 /* NOW        HOLD: answer NO instead of waiting
- * LOOSE      HOLD: work that loses its mandate is not killed, so that its end cannot be announced
- *            (--on-lose signal, freeze)
+ * LOOSE      HOLD: the work is not killed when the mandate is lost, so that the daemon cannot
+ *            enforce its end (--on-lose signal, freeze)
  * CGROUP     HOLD: the work has its own control group, which can be killed at once
  * NAMESPACE  HOLD: the work has its own process namespace, which can be killed at once
  * YIELDS     HOLD: the member hands leadership over if this run is killed; EMPTY: it does so now
@@ -98,16 +99,16 @@ enum {
 struct talk {
     uint32_t magic;
     uint8_t word;  /* enum talk_word */
-    uint8_t flags; /* HOLD, ASK, EMPTY, HEALTH */
+    uint8_t flags; /* TALK_NOW to TALK_RESTARTS; used in HOLD, ASK, EMPTY and HEALTH */
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* WAIT, GO, TOLD: D_L, the length of an office without a renewal */
-    uint32_t renewal;    /* WAIT, GO, TOLD: R, the renewal; both in microseconds */
-    uint32_t pid;        /* ASK: the process id of the command; 0 if unknown */
+    uint32_t lease;      /* in WAIT, GO, TOLD: how long an office lasts without a renewal */
+    uint32_t renewal; /* in WAIT, GO, TOLD: the interval between renewals; both in microseconds */
+    uint32_t pid;     /* in ASK: the process id of the command; 0 if unknown */
     uint32_t unused_too;
     char group[TALK_NAME];
-    char node[TALK_NAME];   /* the daemon's member */
+    char node[TALK_NAME];   /* the name of the daemon's member */
     char leader[TALK_NAME]; /* empty: no leader is known */
     char why[TALK_WHY];
 };

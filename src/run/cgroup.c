@@ -13,7 +13,7 @@
 
 /* ---- the control group of this process ---- */
 
-/* Reads the path that follows "0::" in /proc/self/cgroup. */
+/* Reads the path of this process's control group, which follows "0::" in /proc/self/cgroup. */
 static bool own_path(char *path, size_t room)
 {
     char line[CGROUP_PATH];
@@ -44,8 +44,8 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* Returns true if systemd has delegated the control group, which it marks with one of these
- * attributes. */
+/* Returns true if systemd has delegated the control group to this user. One of these attributes
+ * marks such a group. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};
@@ -65,7 +65,8 @@ static bool make_below(struct cgroup *g, const char *parent)
         errno = ENAMETOOLONG;
         return false;
     }
-    if (mkdir(g->path, 0755) != 0 && errno == EEXIST) /* a dead process had this number */
+    /* An exited process with the same pid left its group behind. */
+    if (mkdir(g->path, 0755) != 0 && errno == EEXIST)
         if (rmdir(g->path) != 0 || mkdir(g->path, 0755) != 0)
             return false;
     g->fd = open(g->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

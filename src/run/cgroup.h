@@ -16,14 +16,15 @@ struct cgroup {
 
 #define CGROUP_NONE ((struct cgroup){.fd = -1})
 
-/* Creates a control group below the control group of this process. With `demanded`, tries this even
- * if the control group of this process was not delegated to this user. Returns false, with the
- * reason, if it fails. */
+/* Creates a control group below the control group of this process. If `demanded`, also tries to do
+ * so where that group has not been delegated to this user. Returns false, with the reason in `why`,
+ * if no control group could be created. */
 bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room);
-bool cgroup_enter(const struct cgroup *g); /* moves this process and its future children */
+bool cgroup_enter(const struct cgroup *g); /* moves this process into the group */
 bool cgroup_kill(const struct cgroup *g);
 bool cgroup_freeze(const struct cgroup *g, bool freeze);
-bool cgroup_is(const struct cgroup *g, const char *event); /* `event`: "populated 1", "frozen 1" */
+/* `event`: a line of the file cgroup.events, such as "frozen 1". */
+bool cgroup_is(const struct cgroup *g, const char *event);
 void cgroup_remove(struct cgroup *g);
 
 #endif

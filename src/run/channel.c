@@ -1,5 +1,5 @@
-/* Sends packets to the daemon and its guardian, packets between runner and keeper, and messages to
- * the user on standard error. */
+/* Sends packets to the daemon and its guardian, passes packets between the runner and the keeper,
+ * and writes messages to the user on standard error. */
 #include "channel.h"
 
 #include <errno.h>
@@ -51,7 +51,9 @@ long packet_receive(int fd, void *bytes, size_t length, int passed[2])
                        .msg_controllen = sizeof control.room};
     passed[0] = passed[1] = -1;
     ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* the peer left data unread, but may also have sent data */
+    /* ECONNRESET means that the peer closed the connection without reading everything. The data
+     * that the peer itself has sent may still be waiting here. */
+    if (got < 0 && errno == ECONNRESET)
         got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     for (struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c != NULL; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
@@ -128,7 +130,7 @@ enum heard channel_hear(struct channel *c, struct talk *t)
     int passed[2];
     long got = packet_receive(c->daemon, t, sizeof *t, passed);
     if (got > 0 && (got != sizeof *t || t->magic != TALK_MAGIC || !said_by_daemon(t->word)))
-        *t = (struct talk){.word = TALK_WORD_COUNT}; /* a word that no receiver handles */
+        *t = (struct talk){.word = TALK_WORD_COUNT}; /* the caller ignores this packet */
     if (got > 0 && t->word == TALK_WAIT && c->holder < 0) {
         c->holder = passed[0];
         passed[0] = -1;
@@ -176,5 +178,5 @@ void channel_report(const char *format, ...)
     line[length++] = '\n';
     if (send(told_on, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == ENOTSOCK &&
         write(told_on, line, length) < 0)
-        return; /* the message is lost if no process reads it */
+        return; /* the message is lost, because elect run never waits for its reader */
 }

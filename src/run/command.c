@@ -1,6 +1,6 @@
-/* Starts the command and the health checks. The waiter is a process between the keeper and the
- * command. The waiter returns the exit status of the command, while the kernel reaps all orphans
- * (docs/internals/daemon.md). */
+/* Starts the command and the health checks. The keeper lets the kernel reap its children, so it
+ * could not learn the exit status of the command. Therefore a separate process, the waiter, is the
+ * parent of the command, and exits with the command's status (docs/internals/daemon.md). */
 #include "command.h"
 
 #include "scheduling.h"
@@ -26,12 +26,13 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
     struct command_failure f = {.error = error};
     snprintf(f.what, sizeof f.what, "%s", what);
     if (write(report, &f, sizeof f) != sizeof f)
-        exit_status = EXIT_RUN_FAILED; /* the exit status is then the only report */
+        exit_status = EXIT_RUN_FAILED; /* only the exit status can now report the failure */
     _exit(exit_status);
 }
 
-/* Restores what a program expects at its start. SIGHUP, SIGINT and SIGQUIT stay ignored if they
- * were ignored before, as under nohup or in a background job of a script. */
+/* Restores the priority and the signal handling that a program expects when it starts. SIGHUP,
+ * SIGINT and SIGQUIT stay ignored if they were ignored before, as under nohup or in a background
+ * job of a script. */
 static void be_ordinary(void)
 {
     sigset_t none;
@@ -53,7 +54,8 @@ static void stand_alone(bool terminal)
 {
     setpgid(0, 0);
     if (terminal)
-        tcsetpgrp(STDIN_FILENO, getpgrp()); /* SIGTTOU is still blocked */
+        /* tcsetpgrp() does not stop this process, because SIGTTOU is still blocked. */
+        tcsetpgrp(STDIN_FILENO, getpgrp());
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
@@ -78,15 +80,15 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
     stand_alone(job->terminal);
-    /* A program must not gain privileges, because elect run could then not signal it, and could not
-     * kill it with the control group if the program had left the group before. */
+    /* The command must not gain privileges, because elect run would then not be permitted to signal
+     * it. If the command had also left its control group, elect run could not kill it at all. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot set no_new_privs");
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot pass on the loss descriptor");
     be_ordinary();
-    /* A process that was delayed beyond its time must not start the command; B or A will kill the
-     * process. */
+    /* If this process was delayed for so long that the command would have to be stopped at once, it
+     * does not start the command, but waits here until the keeper or the runner kills it. */
     while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
@@ -118,7 +120,7 @@ static bool write_file(const char *path, const char *text)
 struct identity {
     uid_t user;
     gid_t group;
-    bool mapped; /* both are mapped to themselves in a user namespace */
+    bool mapped; /* the command runs in a user namespace, which maps both ids to themselves */
 };
 
 static void furnish(const struct identity *who, int report)
@@ -126,7 +128,9 @@ static void furnish(const struct identity *who, int report)
     char user[64], group[64];
     snprintf(user, sizeof user, "%u %u 1", who->user, who->user);
     snprintf(group, sizeof group, "%u %u 1", who->group, who->group);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise the files in /proc belong to root */
+    /* The files in /proc of a process that is not dumpable belong to root, so this process must be
+     * dumpable while it writes them. */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
           write_file("/proc/self/gid_map", group)))
@@ -139,19 +143,21 @@ static void furnish(const struct identity *who, int report)
 
 /* ---- the waiter ---- */
 
-#define PASS_ON SIGRTMIN /* queued with the number of a signal; negative: signal the group */
+/* This signal asks the waiter to pass on another signal, whose number comes with it. If the number
+ * is negative, that signal goes to the whole process group of the command. */
+#define PASS_ON SIGRTMIN
 
 void command_signal(pid_t waiter, int number, bool group)
 {
-    pid_t command = getpgid(waiter); /* the command, if the waiter has joined its group already */
+    pid_t command = getpgid(waiter); /* the command, once the waiter has joined its group */
     if (command > 1 && command != waiter)
         kill(group ? -command : command, number);
     else
         sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
 }
 
-/* Blocks every signal that the waiter does not handle, because such signals are meant for the other
- * processes of its group. */
+/* Blocks every signal that the waiter does not handle. The waiter is in the process group of the
+ * command, and signals to that group are not meant for the waiter. */
 static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;
@@ -160,16 +166,16 @@ static void prepare_to_wait(const struct keeper_job *job)
     sigprocmask(SIG_SETMASK, &all, NULL);
     tree_let_reap(false);
     stand_alone(false);
-    channel_close(&channel); /* only A and B may send EMPTY */
+    channel_close(&channel); /* only the runner and the keeper may report the end of the work */
     if (job != NULL)
         close(job->runner);
 }
 
-/* Waits for the command, and exits with its status. The exit of the first process of a namespace
- * also ends all other processes of the namespace. The waiter joins the process group of the
- * command, so that the number of the group is not reused until the waiter is reaped. In a namespace
- * the waiter must not join, because the kernel does not end a namespace while such a number is in
- * use. */
+/* Waits for the command, and exits with its status. In a process namespace of its own, the waiter
+ * is the first process, so its exit also ends all other processes of that namespace. Without a
+ * namespace, the waiter joins the process group of the command, so that the kernel does not reuse
+ * the number of the group before the waiter is reaped. In a namespace the waiter must not join the
+ * group, because the kernel does not end a namespace while such a number is in use. */
 static _Noreturn void wait_for(pid_t command, bool isolated)
 {
     sigset_t expected;
@@ -178,7 +184,9 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    closefrom(STDERR_FILENO + 1); /* otherwise readers would wait for the waiter, too */
+    /* The waiter must not keep descriptors open: a program that reads the output of the command
+     * would otherwise wait for the waiter, too. */
+    closefrom(STDERR_FILENO + 1);
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
     sigaddset(&expected, PASS_ON);
@@ -187,8 +195,8 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
         if (number == PASS_ON && info.si_code == SI_QUEUE)
             kill(info.si_int < 0 ? -command : command, abs(info.si_int));
         for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-            /* ^Z stops a command that reads a terminal, and the user could not continue the
-             * command */
+            /* ^Z stops a command that reads from a terminal. The user could not continue the
+             * command, so the waiter continues it. */
             if (WIFSTOPPED(status) && child == command && WSTOPSIG(status) == SIGTSTP)
                 kill(-command, SIGCONT);
             else if (!WIFSTOPPED(status) && child == command)

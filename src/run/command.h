@@ -10,19 +10,19 @@ struct command_failure {
     char what[60];
 };
 
-/* Both functions return the waiter, which is the parent of the started process and exits with the
- * same status; 0, with an errno, if no process was started. `report` is a descriptor that delivers
- * a command_failure if the command cannot be executed, and is closed at the other end when the
- * command is executed. */
+/* Both functions return the process id of the waiter, which is the parent of the started process
+ * and exits with the same status. If no process was started, they return 0 and set errno. If the
+ * command cannot be executed, a command_failure can be read from `report`; once the command is
+ * executed, the other end of `report` is closed. */
 pid_t command_start(const struct keeper_job *job, int *report, int loss);
 /* Starts a shell with this command line. The shell inherits only the environment, and writes to
  * `output`. */
 pid_t command_start_check(const char *line, int output);
 
-/* Signals the process for which the waiter waits, or its whole process group. The waiter must not
- * have been reaped. */
+/* Sends a signal to the child of the waiter or, if `group` is true, to the whole process group of
+ * that child. The waiter must not have been reaped. */
 void command_signal(pid_t waiter, int number, bool group);
 
-int command_status(int status); /* converts a status of waitpid into an exit status */
+int command_status(int status); /* converts the status from waitpid() into an exit status */
 
 #endif

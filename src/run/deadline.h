@@ -3,10 +3,11 @@
  *
  *     stamp                             U-k-m         U-m    U-m/2   U
  *       |--------- left ------------------|------ k ----|------- m ----|
- *                                        TERM          KILL   the other process kills
+ *                                        TERM          KILL  the runner kills
  *
  * U is the time until which the mandate is known to last, k is the grace between TERM and KILL, and
- * m is the margin, that is, the time that killing may need. */
+ * m is the margin, that is, the time that killing may take. The keeper kills the command at U-m; if
+ * it has not done so by U-m/2, the runner kills it. */
 #ifndef ELECT_RUN_DEADLINE_H
 #define ELECT_RUN_DEADLINE_H
 
@@ -26,10 +27,10 @@ struct deadline {
     bool over;     /* another member may already lead */
 };
 
-/* Must be called before the first deadline is known. Returns false, with the arithmetic in `why`,
- * if the grace and the margin leave less than two renewals of the lease, because a single lost
- * answer could then end the work. By default, the grace is half of the lease minus two renewals and
- * the margin; the other half allows for late renewals. */
+/* Sets the grace and the margin, before the first deadline is known. Returns false, with the
+ * calculation in `why`, if they leave less than two renewal intervals of the lease, because the
+ * loss of a single answer could then end the work. The default grace is half of what remains of the
+ * lease after two renewal intervals and the margin; the other half allows for late renewals. */
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 
@@ -38,11 +39,14 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
-int64_t deadline_term(const struct deadline *d);  /* when to send TERM; NEVER: TERM was sent */
-int64_t deadline_kill(const struct deadline *d);  /* when to kill, even if grace is left */
-int64_t deadline_guard(const struct deadline *d); /* when the process that must kill is late */
+/* Returns when to send TERM; DEADLINE_NEVER if TERM has been sent. */
+int64_t deadline_term(const struct deadline *d);
+/* Returns when to kill the processes, even if the grace period is not over. */
+int64_t deadline_kill(const struct deadline *d);
+int64_t deadline_guard(const struct deadline *d); /* when the runner kills if the keeper has not */
 
-void deadline_stop(struct deadline *d, int64_t now); /* begins the grace, once */
-void deadline_lost(struct deadline *d, int64_t now); /* ends the grace */
+/* Starts the grace period, if it has not begun. */
+void deadline_stop(struct deadline *d, int64_t now);
+void deadline_lost(struct deadline *d, int64_t now); /* ends the grace period at once */
 
 #endif

@@ -1,12 +1,11 @@
-/* The environment variables of the programs that run because of an office: the command of elect
- * run, and hooks. */
+/* The environment variables that the command of elect run and the hooks get. */
 #ifndef ELECT_RUN_ENVIRONMENT_H
 #define ELECT_RUN_ENVIRONMENT_H
 
 #include "elect.h"
 
 struct environment {
-    const char *group, *node; /* the group, and the member of this machine */
+    const char *group, *node; /* names of the group and of the member on this machine */
     const char *leader;       /* "": no leader is known */
     const char *socket;       /* the daemon's status socket */
     elect_term term;

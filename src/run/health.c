@@ -13,7 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define NAME_ROOM 32 /* the kernel chooses a name of five digits */
+/* Room for the socket's name, which consists of "@" and five digits from the kernel. */
+#define NAME_ROOM 32
 #define READS     16 /* reads of a check's output before other work gets its turn */
 
 static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
@@ -24,7 +25,9 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
         return false;
     memcpy(name + 1, at->sun_path + 1, characters);
     snprintf(period, sizeof period, "%lld", (long long)every);
-    unsetenv("WATCHDOG_PID"); /* unknown before the fork; without it, any process may report */
+    /* WATCHDOG_PID would name the only process that may report. The pid of the command is not known
+     * yet, so any process may report. */
+    unsetenv("WATCHDOG_PID");
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 
@@ -160,7 +163,7 @@ int health_look(struct health *s, int64_t now)
         return UNHEALTHY_CHECK;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
-        s->heard = now; /* report the silence once per period */
+        s->heard = now; /* so that the next report comes one period later */
         snprintf(s->why, sizeof s->why, "its command gave no sign of life (--watchdog)");
         return UNHEALTHY_SILENT;
     }

@@ -1,10 +1,12 @@
-/* B, the keeper, starts the command and stops it in time. B reads the clock itself and does not
- * wait for A.
+/* The keeper starts the command and stops it in time. The keeper reads the clock itself, so that it
+ * does not depend on its parent, the runner.
  *
- * 1. B forks no process until it is a subreaper and knows that A lives.
- * 2. B notices the death of A on the socket pair between them, and then ends the work.
- * 3. B writes PHASE_EMPTY, and sends EMPTY, only when no child is left.
- * 4. Leadership is handed over only by the packet that reports the end of the work. */
+ * 1. The keeper forks no process until it is a subreaper and knows that the runner is alive.
+ * 2. If the runner dies, the keeper notices this on the socket pair between them, and kills the
+ *    command with all its processes.
+ * 3. The keeper reports the end of the work (with PHASE_EMPTY on the page that it shares with the
+ *    runner, and with the packet EMPTY) only when it has no child left.
+ * 4. Only the packet that reports the end of the work can cause a hand-over. */
 #include "command.h"
 #include "environment.h"
 #include "health.h"
@@ -22,15 +24,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECOND     1000000
-#define LOOK_AGAIN (2 * SECOND) /* the longest time for which a waiter stays stopped */
+#define SECOND 1000000
+/* If the command has stopped its waiter, the keeper continues the waiter after this time. */
+#define LOOK_AGAIN (2 * SECOND)
 
 /* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s. If it then fails
- * once more, leadership is handed over. The restarts are counted anew after a command has run for
- * RAN_WELL. */
+ * once more, leadership is handed over. Once a command has run for RAN_WELL, the count of its
+ * restarts begins again at 0. */
 #define RESTARTS  3
 #define RAN_WELL  (60 * SECOND)
-#define TRY_AGAIN (SECOND / 10) /* delay if too little of the lease is left for a restart */
+#define TRY_AGAIN (SECOND / 10) /* delay of a restart for which too little of the lease is left */
 
 struct keeper {
     struct keeper_job *job;
@@ -39,16 +42,16 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter;                   /* the waiter of the command; 0: the command has ended */
-    int status;                     /* the exit status of the command that has ended */
-    int report;                     /* the pipe of command_start(); -1: closed */
-    struct command_failure failure; /* the report of a failure; an empty `what`: none */
-    int loss;                       /* B's end of the loss descriptor; -1: closed */
-    int timer, signals;             /* descriptors */
-    bool alone;                     /* A has ended */
-    unsigned restarts;              /* restarts in a row, with --on-exit restart */
-    int64_t began;                  /* when the command was started */
-    int64_t again;                  /* when to start it again; DEADLINE_NEVER: never */
+    pid_t waiter; /* the parent process of the command; 0: the command has ended */
+    int status;   /* the exit status of the command that has ended */
+    int report;   /* the pipe that tells why the command could not be executed; -1: closed */
+    struct command_failure failure; /* what that pipe has told; an empty `what`: nothing */
+    int loss; /* closing this pipe tells the command that the office is lost; -1: closed */
+    int timer, signals; /* descriptors */
+    bool alone;         /* the runner has exited */
+    unsigned restarts;  /* with --on-exit restart: how often in a row the command was restarted */
+    int64_t began;      /* when the command was started */
+    int64_t again;      /* when to restart the command; DEADLINE_NEVER: no restart is planned */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -137,8 +140,8 @@ static void tell_why_not(struct keeper *k)
     k->report = -1;
 }
 
-/* Returns true if the user ended the command by a key such as ^C. The signals of such keys
- * reach only the command. */
+/* Returns true if the user ended the command with a key such as ^C. The terminal sends the signal
+ * of such a key only to the command, and not to elect run. */
 static bool was_ended_by_keys(const struct keeper *k)
 {
     return k->job->terminal &&
@@ -148,7 +151,9 @@ static bool was_ended_by_keys(const struct keeper *k)
 
 static _Noreturn void finish(struct keeper *k)
 {
-    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN); /* B has already reported the end */
+    /* If the command was only signalled or frozen, the end of the work has already been
+     * reported. */
+    bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN);
     tree_kill(&k->tree, ended, k);
     tell_why_not(k);
     if (k->job->terminal)
@@ -183,7 +188,8 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        command_signal(k->waiter, SIGCONT, true); /* a stopped process does not handle signals */
+        /* A stopped process handles no signal until it continues. */
+        command_signal(k->waiter, SIGCONT, true);
     }
 }
 
@@ -197,8 +203,8 @@ static void freeze(struct keeper *k)
     note(k, NOTE_FROZEN, 0);
 }
 
-/* Reports the work as ended, because with --on-lose signal a command counts as stopped once it has
- * received its signal. */
+/* Reports that the work has ended, although the command may still be running. With --on-lose
+ * signal, a command counts as stopped once it has received its signal. */
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
@@ -232,9 +238,10 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* Begins to stop an unhealthy command, and allows its grace. Leadership is handed over when all
- * processes of the command have ended. The caller has handled all watchdog messages and ended
- * checks up to `heard`, so that a delay of the keeper itself does not make the command look
+/* If the command is unhealthy, freezes it (--on-lose freeze), or begins to stop it with its full
+ * grace period. Leadership is handed over once the command is frozen or all its processes have
+ * ended. The caller has handled all watchdog messages and all ended checks up to the time `heard`.
+ * The present time is not used, so that a delay of the keeper itself does not make the command look
  * unhealthy. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
@@ -293,7 +300,8 @@ static void pass_on(struct keeper *k, int number)
         if (k->waiter > 0)
             command_signal(k->waiter, number, false);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
-        tree_kill(&k->tree, ended, k); /* a frozen command must not handle the signal */
+        /* A frozen command is killed before it can run again and handle the signal. */
+        tree_kill(&k->tree, ended, k);
         k->status = EXIT_SIGNAL + number;
     }
 }
@@ -318,7 +326,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_KILLING:
     case NOTE_FROZEN:
     case NOTE_UNHEALTHY:
-    case NOTE_RESTARTS: break; /* only B sends this note */
+    case NOTE_RESTARTS: break; /* the keeper sends such notes, but never receives them */
     }
 }
 
@@ -361,7 +369,8 @@ static void set_environment(const struct keeper_job *job, int loss)
 static bool runner_lives(const struct keeper *k)
 {
     struct pollfd p = {.fd = k->job->runner};
-    return poll(&p, 1, 0) == 0; /* poll() always reports a closed end */
+    /* poll() reports a closed connection even if no event is requested. */
+    return poll(&p, 1, 0) == 0;
 }
 
 /* Returns false if the command could not be started. */
@@ -388,7 +397,8 @@ static bool start_command(struct keeper *k)
 static void begin(struct keeper *k)
 {
     sigset_t set;
-    setpgid(0, 0); /* a signal to a group (timeout -s KILL, kill %1) must kill only A or B */
+    /* A signal to the runner's group, as from timeout -s KILL, must not kill the keeper, too. */
+    setpgid(0, 0);
     scheduling_raise_again();
     tree_let_reap(true);
     sigemptyset(&set);
@@ -415,7 +425,7 @@ static void begin(struct keeper *k)
 
 /* ---- --on-exit restart ---- */
 
-/* Returns true if the command, which has ended, must be started again on this machine. */
+/* Returns true if the command has failed and must be started again on this machine. */
 static bool restarts(const struct keeper *k)
 {
     return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
@@ -423,15 +433,16 @@ static bool restarts(const struct keeper *k)
            !outcome_was_told(k->page, k->status);
 }
 
-/* Kills the remaining processes of the command and sets the time at which the command is started
- * again. */
+/* Kills the remaining processes of the command, and plans when to start the command again. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
     int survived = atomic_load(&k->page->ending);
-    if (survived == SIGHUP || survived == SIGQUIT) /* a TERM or INT that arrives now must stay */
+    /* If the command has survived HUP or QUIT, that signal is forgotten. A TERM or INT that arrives
+     * now is kept. */
+    if (survived == SIGHUP || survived == SIGQUIT)
         atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
-    if (k->job->terminal) /* while no command runs, the keys must reach A */
+    if (k->job->terminal) /* so that ^C reaches the runner while no command is running */
         tcsetpgrp(STDIN_FILENO, k->job->runner_group);
     health_end(&k->health);
     tell_command(k);
@@ -446,8 +457,8 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Starts the command again when its time has come. A frozen run does not start it, because another
- * member may lead. */
+/* Starts the command again when the delay is over. While the run is frozen, the command is not
+ * started, because another member may lead. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();
@@ -466,12 +477,12 @@ static void start_again(struct keeper *k)
 }
 
 /* Handles the end of the command. The command can stop its waiter (kill -STOP $PPID), which then
- * does not notice the end of the command. The kernel does not announce such a stop to a process
- * that ignores SIGCHLD, so the keeper sends SIGCONT to the waiter, and only to the waiter, at each
- * call. */
+ * does not notice that the command has exited. The kernel does not report such a stop to the
+ * keeper, because the keeper ignores SIGCHLD. Therefore each call sends SIGCONT to the waiter, and
+ * to no other process. */
 static void look_at_command(struct keeper *k)
 {
-    bool waits = k->again != DEADLINE_NEVER; /* the run waits for the restart */
+    bool waits = k->again != DEADLINE_NEVER; /* the command has ended, and waits for its restart */
     look_at_report(k);
     tree_reap(ended, k);
     if (k->waiter > 0) {
@@ -499,20 +510,23 @@ _Noreturn void keeper_run(struct keeper_job *job)
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
     k.again = DEADLINE_NEVER;
-    int64_t heard = boottime_now(); /* the command has not started, so it cannot be late yet */
+    /* Before the command starts, no watchdog message can be overdue. */
+    int64_t heard = boottime_now();
     begin(&k);
     for (;;) {
         struct pollfd p[] = {
             {.fd = k.timer, .events = POLLIN},         {.fd = k.signals, .events = POLLIN},
             {.fd = job->runner, .events = POLLIN},     {.fd = k.health.notify, .events = POLLIN},
             {.fd = k.health.output, .events = POLLIN}, {.fd = k.report, .events = POLLIN}};
-        look_at_clock(&k); /* first, because a check must not begin when the time is over */
+        look_at_clock(&k); /* first, because no health check may begin after the deadline */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(k.timer, &times, sizeof times) > 0) { /* look_at_clock() reads the clock */
+        /* This only clears the timer: look_at_clock() reads the time. */
+        while (read(k.timer, &times, sizeof times) > 0) {
         }
-        while (read(k.signals, &info, sizeof info) > 0) { /* a signal may report several children */
+        /* This only clears the signals: look_at_command() reaps the children. */
+        while (read(k.signals, &info, sizeof info) > 0) {
         }
         look_at_clock(&k);
         heard = boottime_now();

@@ -1,12 +1,13 @@
 /* elect run executes a command only while this member leads. Four kinds of processes take part:
  *
- *     A  the runner, which the user started: talks to the daemon
- *     B  the keeper: parent of the waiter, ends the command when its time is over
- *     C  the waiter: parent of the command, exits with the command's status
- *     W  the command, and every process that it forks
+ *     runner   the process that the user started; it talks to the daemon
+ *     keeper   the child of the runner; it ends the command when its time is over
+ *     waiter   the child of the keeper; it exits with the status of the command
+ *     command  the child of the waiter, and every process that the command forks
  *
- * A and B are subreapers, read the deadline from a shared page, and notice when the other one dies.
- * The survivor kills and reaps all processes and reports that the work has ended. */
+ * The runner and the keeper are subreapers, and read the deadline from a shared page. If one of
+ * them dies, the other one notices this, kills and reaps all processes, and reports that the work
+ * has ended. */
 #ifndef ELECT_RUN_RUN_H
 #define ELECT_RUN_RUN_H
 
@@ -23,17 +24,17 @@ enum on_exit { EXIT_YIELDS_ON_FAILURE, EXIT_YIELDS, EXIT_HOLDS, EXIT_RESTARTS };
 
 struct run_options {
     const char *group;         /* empty: the only group */
-    const char *socket;        /* member-N.run */
+    const char *socket;        /* the path of the daemon's socket member-N.run */
     const char *status_socket; /* the socket that the command finds in its environment */
     char *const *command;      /* ends in NULL */
     bool now, respawn, shell, isolate, cgroup, quiet;
     enum on_lose on_lose;
     enum on_exit on_exit;
     int signal;            /* the signal that tells the command to stop */
-    int lost;              /* exit status after a lost office */
+    int lost;              /* exit status of elect run after leadership was lost */
     int64_t max_wait;      /* DEADLINE_NEVER: no limit */
     int64_t grace, margin; /* DEADLINE_DEFAULT: values that fit the lease */
-    const char *health;    /* NULL: none */
+    const char *health;    /* the command line of the health check; NULL: none */
     int64_t health_every;
     unsigned health_tries;
     int64_t watchdog; /* 0: none */
@@ -51,30 +52,31 @@ int run_command(const struct run_options *o);
 /* ---- between runner and keeper ---- */
 
 enum phase {
-    PHASE_BEGUN,   /* no process of the command runs yet */
+    PHASE_BEGUN,   /* the command has not been started yet */
     PHASE_WORKING, /* the command was forked */
-    PHASE_GIVEN,   /* LOSE_SIGNAL: the command was signalled, and counts as stopped */
+    PHASE_GIVEN,   /* with --on-lose signal: the command was signalled, and counts as stopped */
     PHASE_FROZEN,
     PHASE_EMPTY /* all processes have ended */
 };
 
-/* A and B both write to this page. If one of them dies, the other one finds the state of the run
- * there. */
+/* The runner and the keeper share this page of memory, and both write to it. If one of them dies,
+ * the other one finds the state of the run there. */
 struct page {
     _Atomic int64_t until;
     _Atomic int64_t grace, margin; /* values that fit the lease; a reload may change them */
     _Atomic int phase;
-    _Atomic int lost;         /* 1: elect run itself ended the work */
-    _Atomic int unhealthy;    /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
-    _Atomic int ending;       /* the last terminating signal that elect run passed on; 0: none */
-    _Atomic int restarts;     /* the command has failed, and B will start it again */
-    _Atomic uint64_t term;    /* the term under which the command works */
-    _Atomic uint32_t lease;   /* the lease in that term */
-    _Atomic int status;       /* the exit status; RUN_NOTHING: it was too late to start. Before
-                               * PHASE_EMPTY: the status of the attempt before a restart */
-    _Atomic int waiter;       /* the waiter, which is in the process group of the command */
-    _Atomic int said;         /* B has sent EMPTY for the present HOLD */
-    _Atomic int steps;        /* steps of killing or stopping that B has made */
+    _Atomic int lost;       /* 1: elect run itself has begun to stop the command */
+    _Atomic int unhealthy;  /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
+    _Atomic int ending;     /* the last terminating signal that elect run passed on; 0: none */
+    _Atomic int restarts;   /* the command has failed, and the keeper will start it again */
+    _Atomic uint64_t term;  /* the term under which the command works */
+    _Atomic uint32_t lease; /* the lease in that term */
+    /* The exit status of the command; RUN_NOTHING: it was too late to start it. Before PHASE_EMPTY it
+     * is the status of the attempt before a restart. */
+    _Atomic int status;
+    _Atomic int waiter; /* process id of the waiter, which joins the command's process group */
+    _Atomic int said;   /* the keeper has reported the end of the work to the daemon */
+    _Atomic int steps;  /* grows with each process that the keeper kills or stops */
     char complaint[TALK_WHY]; /* why the command is unhealthy; written before `unhealthy` */
 };
 enum { RUN_NOTHING = -1 };
@@ -83,15 +85,15 @@ enum { UNHEALTHY_CHECK = 1, UNHEALTHY_SILENT };
 enum note_kind {
     /* from A to B */
     NOTE_SIGNAL, /* value: the number of the signal */
-    NOTE_STOP,   /* begin the grace */
-    NOTE_KILL,   /* allow no grace */
-    NOTE_THAW,   /* the member leads again; carries both descriptors of a channel */
+    NOTE_STOP,   /* stop the command, with the full grace period */
+    NOTE_KILL,   /* stop the command, without any grace period */
+    NOTE_THAW,   /* the member leads again; comes with a new connection to the daemon */
     /* from B to A */
     NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
     NOTE_STOPPING, /* the office was not renewed in time */
-    NOTE_KILLING,  /* value: milliseconds of grace that did not suffice */
+    NOTE_KILLING,  /* value: how many milliseconds the command had to stop by itself */
     NOTE_FROZEN,
-    NOTE_UNHEALTHY, /* value: UNHEALTHY_CHECK, UNHEALTHY_SILENT */
+    NOTE_UNHEALTHY, /* value: UNHEALTHY_CHECK or UNHEALTHY_SILENT */
     NOTE_RESTARTS   /* value: seconds until the command is started again */
 };
 struct note {
@@ -99,17 +101,17 @@ struct note {
     int value;
 };
 
-/* The input of B. keeper_run() does not return. */
+/* The parameters of keeper_run(), which does not return. */
 struct keeper_job {
     const struct run_options *options;
     struct page *page;
     struct channel channel;
     struct cgroup *cgroup;
     struct deadline deadline;
-    struct talk go;     /* the packet GO, for the environment of the command */
-    int runner;         /* B's end of the socket pair */
+    struct talk go;     /* the packet GO, whose values go into the command's environment */
+    int runner;         /* the keeper's end of the socket pair to the runner */
     bool terminal;      /* the command gets the terminal */
-    pid_t runner_group; /* the process group that had the terminal */
+    pid_t runner_group; /* the process group that had the terminal before */
 };
 _Noreturn void keeper_run(struct keeper_job *job);
 

@@ -1,11 +1,14 @@
-/* A, the runner, asks the daemon for the office, writes the deadline into the page that it shares
- * with B, and kills all processes itself if B does not do so in time.
+/* The runner asks the daemon for the office, writes the deadline into the page that it shares with
+ * the keeper, and kills all processes itself if the keeper does not do so in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * While WAITING, A runs the health check and tells the daemon whether the check passes; until the
- * check passes, the run gets no turn. When HELD, A has started B, and B runs the check. For every
- * HOLD that A has sent, B sends an EMPTY; if B cannot send it, A does. */
+ * In the state WAITING, the runner runs the health check and tells the daemon whether the check
+ * passes; until the check passes, the run gets no turn. In the state HELD, the runner has started
+ * the keeper, and the keeper runs the check.
+ *
+ * The runner asks for the office with the packet HOLD. After every HOLD, the keeper reports the end
+ * of the work with the packet EMPTY; if the keeper cannot do so, the runner does. */
 #include "run.h"
 
 #include "../base/access.h"
@@ -30,7 +33,7 @@
 #include <unistd.h>
 
 #define RETRY       200000  /* microseconds between two attempts to find the daemon */
-#define PATIENCE    5000000 /* with -n: how long to wait for an answer */
+#define PATIENCE    5000000 /* with -n: how long to wait for an answer from the daemon */
 #define SHORT_LEASE 200000
 #define ASKED       64
 #define GOES_ON     (-1)
@@ -47,22 +50,22 @@ struct runner {
     struct talk go;
     struct waiting waiting;
     char group[TALK_NAME], node[TALK_NAME]; /* as the daemon names them; empty: not known yet */
-    pid_t command;                          /* the latest that has started; 0: none, or unknown */
+    pid_t command;                          /* the latest command; 0: none was started */
     bool executed;                          /* the command has started in this term */
-    int64_t asked[ASKED];                   /* the stamps of the questions since GO */
+    int64_t asked[ASKED];                   /* time stamps of the latest questions in this office */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* 0: none */
-    int steps;        /* page->steps when A last looked */
-    int64_t patience; /* until then, B counts as busy killing */
-    int pair;         /* A's end of the socket pair */
+    int steps;        /* the value of page->steps when the runner last read it */
+    int64_t patience; /* until this time, the keeper counts as busy with killing */
+    int pair;         /* the runner's end of the socket pair to the keeper */
     int timer, signals;
-    struct health health;              /* the check that runs while A waits */
-    bool told_healthy, told_unhealthy; /* reported to the daemon since HOLD */
-    bool terminal;                     /* B or the command has the terminal */
+    struct health health;              /* the health check, while the run waits for its turn */
+    bool told_healthy, told_unhealthy; /* what the daemon was told since the last HOLD */
+    bool terminal;                     /* the keeper or the command has the terminal */
     bool tried, told_away, told_lost, frozen, leaving;
     bool started; /* the command was started at least once */
-    bool broken;  /* the keeper has died or was late */
+    bool broken;  /* the keeper has died, or did not act in time */
     int result;
 };
 
@@ -100,7 +103,7 @@ static void note(const struct runner *r, enum note_kind kind, int value, const i
         packet_send(r->pair, &n, sizeof n, passed);
 }
 
-static bool is_still(const struct runner *r) /* nothing is left to stop */
+static bool is_still(const struct runner *r) /* true if nothing is left to stop */
 {
     int phase = atomic_load(&r->page->phase);
     return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
@@ -108,8 +111,9 @@ static bool is_still(const struct runner *r) /* nothing is left to stop */
 
 /* ---- finding the daemon, and asking it for the office ---- */
 
-/* Returns true if the health check must pass before this run gets its turn. The check does not
- * delay a run that must not wait (-n), and does not delay a run whose command is frozen. */
+/* Returns true if this run gets its turn only after its health check has passed. A run that must
+ * not wait (-n) does not wait for the check either, and neither does a run whose command is
+ * frozen. */
 static bool is_checked(const struct runner *r)
 {
     return r->o->health != NULL && r->keeper == 0 && !(r->o->now && !r->started);
@@ -151,12 +155,12 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* Sends EMPTY for a HOLD under which no process works. `is` says whether the member must hand
- * leadership over. */
+/* Sends EMPTY, which gives back the office that this run has asked for. At that time, no process of
+ * the command may exist. `is` says whether the member must hand leadership over. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
-    /* An unread WAIT may still bring the channel to the guardian. */
+    /* The channel to the guardian comes with the packet WAIT, which may not have been read yet. */
     while (r->state == WAITING && r->channel.holder < 0 &&
            channel_hear(&r->channel, &unused) == HEARD_WORD) {
     }
@@ -176,9 +180,9 @@ static void fail_to_start(struct runner *r)
     r->result = EXIT_RUN_FAILED;
 }
 
-/* Returns the pid of the command, or 0 if it is unknown. The number of the command's process group
- * is that pid, and the waiter has joined that group. In a process namespace the waiter has not
- * joined the group, so the pid is unknown. */
+/* Returns the process id of the command, or 0 if it is unknown. The number of the command's process
+ * group is the same, and can be read from the waiter, which has joined that group. In a process
+ * namespace the waiter does not join the group, so the process id is unknown. */
 static uint32_t command_pid(const struct runner *r)
 {
     pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
@@ -196,8 +200,8 @@ static void ask(struct runner *r, int64_t now)
                      .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
-    /* A asks twice in each renewal, so that it learns of a renewal soon even if it asked just
-     * before. */
+    /* The runner asks twice in each renewal interval, so that it soon learns of a renewal even if
+     * it asked just before that renewal. */
     r->next_ask = now + r->go.renewal / 2;
     channel_say(&r->channel, &t, TALK_ASK);
 }
@@ -276,7 +280,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Kills every descendant of this process, beginning with B. */
+/* Kills every descendant of the runner, beginning with the keeper. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
@@ -308,7 +312,7 @@ static void tell_end(const struct runner *r, const struct outcome *is, bool know
         TELL(r, "%s was not started; %s%s", work_of(r), yields, next);
 }
 
-/* Decides how the run continues after B and all processes of the command have ended. */
+/* Decides how the run continues after the keeper and all processes of the command have ended. */
 static void conclude(struct runner *r)
 {
     int status = atomic_load(&r->page->status);
@@ -320,7 +324,7 @@ static void conclude(struct runner *r)
     if (lost && atomic_load(&r->page->unhealthy) == 0)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back_as(r, &is); /* B sent no EMPTY for the present HOLD */
+        give_back_as(r, &is); /* the keeper has not reported the end of this work */
     if (r->broken && !known && !lost)
         channel_report("the keeper of %s has died; killed all processes", work_of(r));
     bool nothing_ran = known && status == RUN_NOTHING;
@@ -393,7 +397,7 @@ static void go(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || !begin_deadline(r, t))
         return;
-    if (r->channel.holder < 0) { /* no descriptor was free for the channel */
+    if (r->channel.holder < 0) { /* there was no free descriptor to receive the channel */
         channel_report("cannot receive the guardian's channel: no free descriptor");
         give_back(r);
         r->result = EXIT_RUN_FAILED;
@@ -411,8 +415,8 @@ static void go(struct runner *r, const struct talk *t)
     ask(r, boottime_now());
 }
 
-/* Adapts to a change of the configured lease. If the grace and the margin that the user chose no
- * longer fit, uses the defaults. */
+/* Adapts the grace and the margin to a change of the configured lease. If the values that the user
+ * chose no longer fit, uses the defaults. */
 static void fit_again(struct runner *r, const struct talk *t)
 {
     const struct run_options *o = r->o;
@@ -435,9 +439,9 @@ static void fit_again(struct runner *r, const struct talk *t)
          (double)d.grace / 1000);
 }
 
-/* Handles an answer to ASK. If this run asked no question with the same stamp under this office,
- * the answer is ignored, because a deadline counts from the time of the question. The term may be
- * higher than before, because the member may have succeeded itself. */
+/* Handles an answer from the daemon. The answer is ignored if this run has asked no question with
+ * the same stamp in this office, because the deadline is counted from the time of the question. The
+ * term may be higher than before, because the member may have succeeded itself as leader. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -483,7 +487,7 @@ static void no_turn(struct runner *r, const struct talk *t)
     if (r->state != WAITING)
         return;
     waiting_describe(t, text, sizeof text);
-    give_back(r); /* so that the guardian learns that nothing runs */
+    give_back(r); /* tells the guardian that this run has no working process */
     r->result = EXIT_NO;
     TELL(r, "%s was not started: %s; exiting with status %d", work_of(r),
          t->why[0] != '\0' ? t->why : text, r->result);
@@ -529,7 +533,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
     case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
-    default: break; /* a run ignores other words */
+    default: break; /* a run ignores all other packets */
     }
 }
 
@@ -541,7 +545,7 @@ static void daemon_ended(struct runner *r)
         if (!is_still(r))
             lose(r, NOTE_STOP, what, "");
     } else {
-        give_back(r); /* the guardian may still live and wait for EMPTY */
+        give_back(r); /* the guardian may be alive, and wait for the end of this run's work */
         if (!r->told_away)
             TELL(r, "%s; waiting for a new one", what);
         waiting_renew(&r->waiting);
@@ -551,7 +555,7 @@ static void daemon_ended(struct runner *r)
         r->retry = boottime_now() + RETRY;
         r->state = AWAY;
     }
-    close(r->channel.daemon); /* the guardian may still live, so its channel stays open */
+    close(r->channel.daemon); /* the guardian may be alive, so the channel to it stays open */
     r->channel.daemon = -1;
 }
 
@@ -625,7 +629,7 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_SIGNAL:
     case NOTE_STOP:
     case NOTE_KILL:
-    case NOTE_THAW: break; /* only A sends this note */
+    case NOTE_THAW: break; /* the runner sends such notes, but never receives them */
     }
 }
 
@@ -682,7 +686,8 @@ static void hear_signals(struct runner *r)
         if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
             number == SIGTTOU) /* a stopped runner could not enforce the deadline */
             continue;
-        if (number == TREE_ENDED && info.ssi_code > 0) /* from the kernel: a health check ended */
+        /* The kernel reports that a health check has ended. */
+        if (number == TREE_ENDED && info.ssi_code > 0)
             continue;
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && ends(number);
@@ -720,8 +725,9 @@ static int open_signals(void)
 
 /* ---- the loop ---- */
 
-/* Returns true if the runner wakes up periodically to ask the daemon and to read the page. It also
- * does so while no daemon runs, and after SIGCONT until the keeper works again. */
+/* Returns true if the runner must wake up periodically to ask the daemon and to read the shared
+ * page. The runner also does so while no daemon runs, and until the keeper has continued a frozen
+ * command. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
@@ -730,8 +736,8 @@ static bool asks(const struct runner *r)
 
 static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns the time by which B must have acted. With --on-lose signal, A never kills B for being
- * late. */
+/* Returns the time at which the runner kills all processes if the keeper has not acted. With
+ * --on-lose signal, the runner never does so. */
 static int64_t guard(const struct runner *r)
 {
     if (r->keeper == 0 || r->state != HELD || is_still(r) || r->o->on_lose == LOSE_SIGNAL)
@@ -740,9 +746,9 @@ static int64_t guard(const struct runner *r)
     return late > r->patience ? late : r->patience;
 }
 
-/* Returns true if the keeper has made progress since the last call. A does not replace a keeper
- * that is busy killing, because A could not kill any other process before the keeper itself was
- * dead. A checks such a keeper again later. */
+/* Returns true if the keeper has made progress since the last call. A keeper that is busy with
+ * killing is left alone, and checked again later: the runner could not kill the other processes
+ * before the keeper itself was dead. */
 static bool is_at_work(struct runner *r, int64_t now)
 {
     int steps = atomic_load(&r->page->steps);
@@ -812,7 +818,8 @@ static int loop(struct runner *r)
                              {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
-        while (read(r->timer, &times, sizeof times) > 0) { /* look_at_clock() reads the clock */
+        /* This only clears the timer: look_at_clock() reads the time. */
+        while (read(r->timer, &times, sizeof times) > 0) {
         }
         hear_daemon(r);
         hear_keeper(r);
@@ -854,14 +861,16 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
-    /* This call protects A and B from the command, which belongs to the same user. Otherwise the
-     * command could take the channel out of A or B (pidfd_getfd, ptrace) and send EMPTY there. The
-     * protection ends when a process executes a program. */
+    /* This call protects the runner and the keeper from the command, which belongs to the same
+     * user. Otherwise the command could take their connection to the daemon (pidfd_getfd, ptrace)
+     * and report there that the work has ended. The protection of a process ends when it executes a
+     * program. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     standard_fill();
     channel_open_report();
     scheduling_raise();
-    /* A health check gets these variables only while the command works. */
+    /* ELECT_TERM and ELECT_TOKEN may be inherited and out of date. The command gets new values
+     * later; a health check that runs before the command gets none. */
     unsetenv("ELECT_TERM");
     unsetenv("ELECT_TOKEN");
     r = (struct runner){.o = o,
@@ -874,7 +883,7 @@ int run_command(const struct run_options *o)
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     health_end(&r.health);
-    if (r.keeper > 0) { /* the command is frozen and will not continue */
+    if (r.keeper > 0) { /* the command is frozen, and will not be continued */
         take_over(&r);
         TELL(&r, "killed %s, which was frozen", work_of(&r));
         give_back(&r);

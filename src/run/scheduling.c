@@ -13,9 +13,9 @@ static struct {
     bool known, raised;
 } before;
 
-/* At the lowest real-time priority, runner and keeper precede every ordinary process, but do not
- * delay other processes for long, because they sleep nearly all the time. Children do not inherit
- * the priority: fork gives the child the ordinary policy. */
+/* At the lowest real-time priority, the runner and the keeper run before every ordinary process,
+ * but do not delay other processes for long, because they sleep nearly all the time. Their children
+ * do not inherit the priority: fork gives each child the ordinary policy. */
 void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};

@@ -4,8 +4,8 @@
 #ifndef ELECT_RUN_SCHEDULING_H
 #define ELECT_RUN_SCHEDULING_H
 
-void scheduling_raise(void);       /* stores the user's policy; call once, before any fork */
-void scheduling_raise_again(void); /* in a child that also enforces the deadline */
-void scheduling_restore(void);     /* in a child that runs for the user */
+void scheduling_raise(void);       /* call it once, before any fork; stores the user's priority */
+void scheduling_raise_again(void); /* call it in a child that also enforces the deadline */
+void scheduling_restore(void);     /* call it in a child before it executes a program */
 
 #endif

@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WALK_MAX   4096  /* processes in one walk; the next walk finds the rest */
+/* One walk visits at most this many processes; the next walk finds the rest. */
+#define WALK_MAX   4096
 #define DELAY_MIN  50000 /* nanoseconds between two walks, doubled each time */
 #define DELAY_MAX  1000000
 #define LIST_BYTES 32768
@@ -26,13 +27,13 @@ bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
 void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
-/* Forks a child that the kernel does not reap while SIGCHLD is ignored. The kernel reaps only
- * children that announce their end by SIGCHLD, such as orphans and processes that have executed a
- * program. */
+/* Forks a child that this process can reap even while it ignores SIGCHLD. The kernel then reaps
+ * only children that announce their end by SIGCHLD, such as orphans and processes that have
+ * executed a program. */
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
-#ifdef __s390__ /* on s390, the stack comes first */
+#ifdef __s390__ /* on s390, the stack is the first argument of clone() */
     return (pid_t)syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
 #else
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
@@ -92,11 +93,11 @@ static bool send_signal(int process, int number)
     return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
 }
 
-/* Signals a process. Where the kernel is too old for pidfd_send_signal, or a seccomp filter denies
- * it, this function sends the signal to the process id, if /proc still shows the process. The
- * function does not send SIGKILL in this way, because the id could pass to another process between
- * the two calls. signal_child() kills without that race, and the children of a killed process
- * become children of this one. */
+/* Sends a signal to a process, given by a descriptor. If the kernel is too old for
+ * pidfd_send_signal, or a seccomp filter denies it, the signal goes to the process id, if /proc
+ * still shows the process. SIGKILL is never sent in this way, because the id could pass to another
+ * process between the two calls. signal_child() kills children without this risk, and the children
+ * of a killed process become children of this process. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -127,7 +128,8 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* Parses a list of numbers. A number without a blank after it was cut off, and is omitted. */
+/* Parses a list of numbers, each with a blank after it. If there is no blank after the last number,
+ * the number may be incomplete, and is omitted. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -193,9 +195,9 @@ static bool is_child(idtype_t type, id_t id)
     return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* Signals the process group of the command. The signal reaches even a process that is just being
- * forked in the group. The number of the group is not reused as long as the waiter is in the group,
- * dead or alive. */
+/* Signals the process group of the command. This reaches even a process that is just being forked
+ * in the group. The kernel does not reuse the number of the group while the waiter, dead or alive,
+ * is in the group. */
 static void signal_group(const struct tree *t, int number)
 {
     pid_t group =
@@ -221,15 +223,16 @@ static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
     bool sent = fd >= 0 && is_child(P_PIDFD, (id_t)fd) && send_signal(fd, number);
-    if (!sent && errno != ESRCH && errno != ECHILD) /* both errors mean that the child has ended */
+    /* ESRCH and ECHILD mean that the child has already ended. */
+    if (!sent && errno != ESRCH && errno != ECHILD)
         signal_child_by_number(child, number);
     if (fd >= 0)
         close(fd);
 }
 
-/* Signals all children without a pause, so that a process that forks and exits escapes only if it
- * is faster than this function. The newest children, which are the most likely to be running, are
- * at the end of the kernel's list, so the function begins there. Returns true if there may be a
+/* Signals all children as fast as possible, so that a process that forks and exits can escape only
+ * if it is faster than this function. The newest children, which are the most likely to be running,
+ * are at the end of the kernel's list, so the function begins there. Returns true if there may be a
  * child that the previous call did not find. */
 static bool signal_children(const struct tree *t, int number, pid_t *newest)
 {
@@ -260,9 +263,10 @@ static int reopen(const struct process *p, struct look *l)
     return -1;
 }
 
-/* Adds the children of `parent`, to which `process` refers. A listed child may have ended, and its
- * id may belong to another process by now. A process is a descendant only if its parent is still
- * `parent`, and if `parent` still exists. */
+/* Adds the children of `parent` to the list `to`; `process` is the descriptor of the parent. A
+ * child in the kernel's list may have ended, and its id may belong to another process by now.
+ * Therefore the function adds only processes whose parent is still `parent`, and only while
+ * `parent` exists. */
 static size_t add_children(int process, pid_t parent, struct process *to, size_t room)
 {
     static pid_t listed[WALK_MAX];
@@ -278,8 +282,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Calls `visit` for every descendant, for parents before their children. Returns true if a call of
- * `visit` returned true, or if there may be more descendants. */
+/* Calls `visit` for every descendant, and for parents before their children. Returns true if a call
+ * of `visit` returned true, or if there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -328,8 +332,8 @@ static bool kill_one(int process, const struct look *l)
 
 /* A killed process cannot fork, and its children become children of this process. As long as new
  * children appear, the loop neither sleeps nor searches for deeper descendants. When all known
- * processes have been killed, the loop sleeps, because they may need the processor of this process
- * in order to end. */
+ * processes have been killed, the loop sleeps, because they may need the processor that this
+ * process occupies in order to exit. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;

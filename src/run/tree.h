@@ -15,23 +15,23 @@
 #include <sys/types.h>
 
 struct tree {
-    pid_t waiter;                /* a child whose process group has only descendants; 0: none */
+    pid_t waiter; /* a child in whose process group there are only descendants; 0: none */
     const struct cgroup *cgroup; /* NULL, or a struct without a folder: no control group */
     _Atomic int *steps;          /* counts the signalled processes; NULL: not counted */
 };
 
 bool tree_adopt(void); /* makes this process a subreaper */
 
-/* If `by_kernel`, makes the kernel reap each child that ends from now on, except children that
+/* If `by_kernel` is true, the kernel reaps each child that ends from now on, except children that
  * tree_fork() started and that have not executed another program since then. */
 void tree_let_reap(bool by_kernel);
-/* Forks a child with new namespaces, given as flags of clone(2). The signal TREE_ENDED announces
- * the end of the child. */
+/* Forks a child. `namespaces` contains the flags of clone(2) for its new namespaces. When the child
+ * ends, the kernel sends TREE_ENDED to this process. */
 #define TREE_ENDED SIGUSR1
 pid_t tree_fork(int namespaces);
 
-/* Calls `ended` for each child that has ended, with the child's id and its status of waitpid().
- * Returns false if no child is left. */
+/* Calls `ended` for each child that has ended, with the process id of the child and its status from
+ * waitpid(). Returns false if no child is left. */
 typedef void tree_ended(void *context, pid_t child, int status);
 bool tree_reap(tree_ended *ended, void *context);
 
