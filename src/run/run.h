@@ -83,12 +83,12 @@ enum { RUN_NOTHING = -1 };
 enum { UNHEALTHY_CHECK = 1, UNHEALTHY_SILENT };
 
 enum note_kind {
-    /* from A to B */
+    /* from the runner to the keeper */
     NOTE_SIGNAL, /* value: the number of the signal */
     NOTE_STOP,   /* stop the command, with the full grace period */
     NOTE_KILL,   /* stop the command, without any grace period */
     NOTE_THAW,   /* the member leads again; comes with a new connection to the daemon */
-    /* from B to A */
+    /* from the keeper to the runner */
     NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
     NOTE_STOPPING, /* the office was not renewed in time */
     NOTE_KILLING,  /* value: how many milliseconds the command had to stop by itself */

@@ -155,8 +155,8 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* Sends EMPTY, which gives back the office that this run has asked for. At that time, no process of
- * the command may exist. `is` says whether the member must hand leadership over. */
+/* Sends EMPTY, which gives back the office that this run has asked for. No process of the command
+ * may be working then. `is` says whether the member must hand leadership over. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
@@ -361,7 +361,7 @@ static void describe_stop(const struct runner *r, enum note_kind kind, char *tex
         snprintf(text, room, "%s %s", kind == NOTE_KILL ? "killing" : "ending", work_of(r));
 }
 
-/* Lets B stop the command. `what` has happened, for the reason `why`, which may be empty. */
+/* Lets the keeper stop the command. `what` has happened, for the reason `why`, which may be empty. */
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
     char stop[256];
@@ -589,7 +589,7 @@ static void tell_started(struct runner *r, pid_t command)
          elect_term_text(r->go.term, term));
 }
 
-/* Tells that the keeper stops or has frozen the command, because B knows of no later deadline. */
+/* Tells that the keeper stops or has frozen the command, because the keeper knows no later deadline. */
 static void tell_not_renewed(struct runner *r)
 {
     char stop[256];

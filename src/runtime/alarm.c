@@ -18,7 +18,7 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
 }
 
 /* Counts a stall if the alarm is late by more than its patience. alarm_set() also calls this
- * function, because after a stall the loop may handle waiting packets, and set the alarm again,
+ * function: after a stall, the loop may handle waiting packets, and so set the alarm to a new time,
  * before the alarm rings. */
 static void note_stall(struct alarm *c, elect_time now)
 {
@@ -30,8 +30,8 @@ static void note_stall(struct alarm *c, elect_time now)
     c->stalls.last = now;
 }
 
-/* The timerfd need not be read, because setting it clears its expirations. ring() usually sets the
- * alarm again; if it does not, this function disarms the timerfd. */
+/* This function does not read the timerfd, because setting the timerfd clears its expirations.
+ * ring() usually sets the alarm again; if it does not, this function disarms the timerfd. */
 static void rings(uv_poll_t *poll, int status, int events)
 {
     static const struct itimerspec never;

@@ -9,19 +9,20 @@ struct alarm {
     uv_poll_t poll;
     bool open;
     int fd;
-    elect_time set;      /* when the alarm rings; ELECT_UNSET: it is not set */
-    elect_time due;      /* `set`, or the moment of alarm_set() if that was later */
-    elect_time patience; /* the alarm counts a stall if it rings later than this; 0: never */
+    elect_time set; /* when the alarm rings; ELECT_UNSET: it is not set */
+    elect_time due; /* when the alarm is due: `set`, or the time of alarm_set() if that was later */
+    /* If the alarm rings later than `due` by more than `patience`, a stall is counted; 0: never. */
+    elect_time patience;
     struct elect_stalls stalls;
     void (*ring)(void *context);
     void (*broken)(void *context, int error);
     void *context;
 };
 
-/* Returns 0 or an errno. The caller has filled in ring, broken and context. */
+/* Returns 0 or an errno. The caller must have set `ring`, `broken` and `context`. */
 int alarm_open(struct alarm *c, uv_loop_t *loop);
 void alarm_set(struct alarm *c, elect_time when);
-/* Calls `closed` with a handle whose data is the context. */
+/* Closes the alarm. libuv then calls `closed` with a handle whose `data` is the context. */
 void alarm_close(struct alarm *c, uv_close_cb closed);
 
 #endif

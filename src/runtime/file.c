@@ -23,7 +23,7 @@ const char *file_text(enum file_error error)
     return texts[error];
 }
 
-/* ---- complete reads and writes, or an error ---- */
+/* ---- reading and writing all bytes, or failing ---- */
 
 static int read_all(void *context, void *bytes, size_t length, uint64_t offset)
 {
@@ -109,7 +109,8 @@ static bool lock(int fd)
 
 static enum file_error why_not(int error)
 {
-    bool other = error == ELOOP || error == EISDIR || error == EACCES; /* not a state file */
+    /* After these errors, the path does not lead to a state file of this user. */
+    bool other = error == ELOOP || error == EISDIR || error == EACCES;
     return error == ENOENT ? FILE_MISSING : other ? FILE_NOT_MINE : FILE_IO;
 }
 
@@ -177,8 +178,8 @@ static int fill(struct file *f, struct store *s, struct state *state)
     return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
 }
 
-/* Fills an unnamed file, or a file named `hidden`, and then links it as `name`. Unlike a rename, a
- * link never replaces another file. */
+/* Writes the whole content of an unnamed file, or of a file named `hidden`, and then links the file
+ * as `name`. Unlike a rename, a link never replaces another file. */
 static int make(int folder, const char *hidden, const char *name, struct store *s,
                 struct state *state)
 {

@@ -5,7 +5,7 @@
 
 #include "store.h"
 
-/* name, text for the user */
+/* Each error has a name, and a text for the user. */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
     X(MISSING, "no such file: create it with elect init")                                          \
@@ -27,8 +27,9 @@ enum file_error {
 
 struct file {
     int fd;
-    int error;                  /* the errno after FILE_IO */
-    uint32_t syncs[FILE_SYNCS]; /* fdatasync calls that took from 2^(i-1) to 2^i us */
+    int error; /* the errno after FILE_IO */
+    /* Element i counts the fdatasync calls that took 2^(i-1) to 2^i us. */
+    uint32_t syncs[FILE_SYNCS];
 };
 
 /* Returns the number of fdatasync calls. */
@@ -50,7 +51,7 @@ bool file_is_locked(const char *path);
  * under its name. */
 enum file_error file_create(const char *path, struct store *s, struct state *state, int *error);
 
-/* Returns the functions with which store_open() accesses the file. */
+/* Returns the functions with which the store reads, writes and syncs this file. */
 struct store_file file_store(struct file *f);
 
 #endif

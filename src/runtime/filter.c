@@ -29,7 +29,8 @@ static void load(struct program *p, uint16_t size, uint32_t at)
     add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_ABS | size, at));
 }
 
-/* Skips `otherwise` instructions unless the loaded number, which is big-endian, is `value`. */
+/* Adds an instruction that compares the loaded big-endian number with `value`. If they differ, the
+ * filter skips the next `otherwise` instructions. */
 static void expect(struct program *p, uint32_t value, uint8_t otherwise)
 {
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise));
@@ -40,7 +41,7 @@ static void finish(struct program *p, bool accepts)
     add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, accepts ? UINT32_MAX : 0));
 }
 
-/* Accepts the packet if its source is this address. */
+/* Adds instructions that accept a packet if it comes from this address. */
 static void accept_from(struct program *p, const union elect_address *from)
 {
     bool six = from->any.sa_family == AF_INET6;
@@ -48,7 +49,8 @@ static void accept_from(struct program *p, const union elect_address *from)
     uint32_t word[4] = {from->four.sin_addr.s_addr};
     if (six)
         memcpy(word, &from->six.sin6_addr, sizeof word);
-    /* A mismatch skips the two instructions of each remaining word and the three after the loop. */
+    /* If one word of the address differs, the filter skips the rest of this test: two instructions
+     * for each remaining word, and the three instructions after the loop. */
     for (unsigned i = 0; i < words; i++) {
         load(p, BPF_W, (uint32_t)SKF_NET_OFF + (six ? IPV6_SOURCE : IPV4_SOURCE) + 4 * i);
         expect(p, __builtin_bswap32(word[i]), (uint8_t)(2 * (words - 1 - i) + 3));
@@ -58,7 +60,7 @@ static void accept_from(struct program *p, const union elect_address *from)
     finish(p, true);
 }
 
-/* Refuses a packet if it belongs to this protocol and is not a HELLO. */
+/* Adds instructions that refuse a packet of this protocol unless it is a HELLO. */
 static void refuse_others(struct program *p)
 {
     load(p, BPF_W, UDP_HEADER);

@@ -35,8 +35,8 @@ static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* Returns the highest number of a HELLO from the life that drew this nonce; 0 if that life is
- * unknown. */
+/* Returns the highest number of any HELLO from the peer's life that drew this nonce; 0 if that life
+ * is unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))
@@ -44,8 +44,8 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
-/* Returns true if this HELLO must carry the highest counter. DATA out of step causes one such
- * HELLO; if that HELLO is lost, the next DATA out of step causes another one. */
+/* Returns true if this HELLO must carry the highest counter of the peer's DATA, because DATA out of
+ * step has arrived. If that HELLO is lost, the next DATA out of step causes another one. */
 static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
     bool says = n->out_of_step && is_with(n, echo);
@@ -101,8 +101,9 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
     return session_packet(s, &head, p->hello[slot].send, content, sizeof content, out);
 }
 
-/* Returns true if the peer needs no HELLO. Only the session of the key in use counts, because a
- * peer that is heard under another key may have no session under the key in use. */
+/* Returns true if this member need not send a HELLO to the peer. Only the session of the key in use
+ * counts, because a peer that is heard under another key may have no session under the key in
+ * use. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
@@ -190,7 +191,7 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
 
 /* Rule 5 (a): returns true if the HELLO must be refused. Two lives with the same incarnation
  * started from the same state. If the known life is still heard, the other one is its clone;
- * otherwise the peer's state went back by one start. */
+ * otherwise the peer has gone back to the state that it had before its last start. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
                        const struct hello *h, uint64_t now, enum session_refusal *why)
 {
@@ -201,7 +202,8 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
                                                                         : SESSION_ROLLBACK;
     if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
         return true;
-    *why = SESSION_ROLLBACK; /* a new era has a new state: its sequence is not compared */
+    /* Sequences are compared only within an era, because a new era begins with a new state. */
+    *why = SESSION_ROLLBACK;
     if (!lost && !same &&
         (h->incarnation < p->known.incarnation ||
          (ELECT_ERA(h->incarnation) == ELECT_ERA(p->known.incarnation) &&
@@ -211,8 +213,9 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
     return common_protocol(s, h) == 0;
 }
 
-/* Rules 5 (b) and 9: returns true if the HELLO is older than the session that exists. Lives without
- * a state have no incarnation, so this function compares the times of their starts. */
+/* Rules 5 (b) and 9: returns true if the HELLO is older than the existing session. A member that
+ * has lost its state has no incarnation, so for such a member this function compares the times at
+ * which its lives began. */
 static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
 {
     bool lost = (h->flags & HELLO_LOST) != 0;
@@ -223,8 +226,8 @@ static bool is_late(const struct session_peer *p, unsigned slot, const struct he
 
 /* ---- receiving HELLO and REJECT ---- */
 
-/* Limits how often this member answers HELLOs that may be recordings. HELLOs with a newer
- * incarnation are answered more often. */
+/* Limits how often this member answers HELLOs that an attacker may have recorded and repeated. A
+ * HELLO with a newer incarnation may be answered more often. */
 static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t now)
 {
     static const uint32_t interval[] = {SECOND, SECOND / 2, SECOND / 10};
@@ -244,7 +247,7 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     struct session_event *e = in->event;
     uint64_t now = in->now;
     if (p->rejected != 0 && now - p->rejected < SECOND)
-        return; /* an attacker may repeat the packet, so the host gets no news either */
+        return; /* an attacker may repeat the packet, so the host is not told of it either */
     p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
@@ -265,7 +268,7 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->digest = h->digest;
     memcpy(p->keys, h->keys, sizeof p->keys);
     p->owed = h->taken >= p->owed ? 0 : p->owed;
-    p->plainly = true; /* the nonces are known: the next HELLO echoes one, which saves a packet */
+    p->plainly = true; /* the nonces are known: echoing one in the next HELLO saves a packet */
 }
 
 /* Rule 12: corrects a counter that disagrees with the other end after a forged packet. Honest ends

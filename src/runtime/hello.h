@@ -8,15 +8,15 @@
 /* Flags. */
 #define HELLO_NEED 1 /* the sender needs an answer */
 #define HELLO_LOST 2 /* the sender has lost its state */
-#define HELLO_USED 4 /* the key is in use at the sender */
+#define HELLO_USED 4 /* the HELLO is sealed under the sender's key in use */
 
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
     uint32_t incarnation, rekey, digest, keys[SESSION_KEYS];
-    uint64_t sequence; /* of the sender's state at its start: an old state may catch up later */
+    uint64_t sequence; /* the sender's sequence at its start, because an old state may catch up */
     uint64_t number;   /* the number of this HELLO, which is the counter of the packet */
-    uint64_t taken;    /* the highest number of a HELLO accepted from the receiver */
-    uint64_t top;      /* the highest counter of the receiver's DATA, if `says_top`: rule 12 */
+    uint64_t taken; /* the highest number of a HELLO that the sender accepted from the receiver */
+    uint64_t top;   /* if `says_top`: the highest counter of the receiver's DATA (rule 12) */
     bool says_top;
     uint8_t lowest, highest, flags;
 };

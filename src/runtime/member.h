@@ -1,8 +1,9 @@
 /*
- * The parts of a member, and the functions that its files share. start.c puts a member together,
- * receive.c handles what it receives, reject.c counts what it rejects, timers.c wakes it up, turn.c
- * performs the output of its steps with outbox.c and testament.c, address.c follows the addresses
- * of its peers. member.c, member_status.c and member_keys.c contain the functions for its host.
+ * The parts of a member, and the functions that the files of the member share. start.c puts a
+ * member together. receive.c handles the packets that arrive, reject.c counts the packets that are
+ * rejected, and address.c keeps the addresses of the peers up to date. timers.c wakes the member
+ * up. turn.c carries out the output of its steps, with outbox.c and testament.c. member.c,
+ * member_status.c and member_keys.c contain the functions that the host calls.
  */
 #ifndef ELECT_RUNTIME_MEMBER_H
 #define ELECT_RUNTIME_MEMBER_H
@@ -12,9 +13,11 @@
 #include "net.h"
 #include "store.h"
 
-#define SELF_ROOM        512                 /* messages from the member to itself in one turn */
-#define OUTBOX_ROOM      (16 * SESSION_ROOM) /* bytes to one peer in one turn */
-#define MEMBER_NOTE_MARK 0 /* the mark of a record that is a note from host to host */
+#define SELF_ROOM   512                 /* messages from the member to itself in one turn */
+#define OUTBOX_ROOM (16 * SESSION_ROOM) /* bytes to one peer in one turn */
+/* This mark stands in the place of the mark of a group, and means that the record is a note from
+ * one host to another. */
+#define MEMBER_NOTE_MARK 0
 
 struct group {
     uint32_t mark; /* identifies the group on the wire */
@@ -22,14 +25,14 @@ struct group {
     struct elect_node node;
     elect_time deadline[ELECT_TIMER_COUNT];
     bool announced;
-    bool deposits;          /* a testament must be deposited before anything is sent */
-    bool done;              /* with options.lost: the member has learnt enough about the group */
-    struct elect_news news; /* the news that was announced last */
+    bool deposits; /* a testament must be deposited before the next packet is sent */
+    bool done; /* with options.lost: the other members have told this one enough about the group */
+    struct elect_news news; /* the latest news that the host was told */
 };
 
-/* Records that are sent to a peer at the end of this turn; a record for which there is no room is
- * lost. The bytes are in out_bytes of the member, because every turn checks whether all outboxes
- * are empty, and that check must not touch a page of memory for each outbox. */
+/* Records that are sent to a peer at the end of this turn. A record for which there is no room is
+ * lost. The bytes are stored in `out_bytes` of the member and not here: every turn checks whether
+ * all outboxes are empty, and that check must not touch a page of memory for each outbox. */
 struct outbox {
     size_t used;
     uint8_t *bytes;
@@ -51,7 +54,7 @@ struct self_message {
 struct candidate {
     union elect_address address;
     elect_time since, heard; /* when its first and its last packet came */
-    unsigned packets;        /* packets in a row, each newer than all before it; 0: no candidate */
+    unsigned packets; /* packets in a row, each newer than all others before; 0: no candidate */
 };
 
 /* Packets of a peer that were rejected since its last authentic packet. */
@@ -69,7 +72,8 @@ struct elect_member {
     uint8_t session_of[SESSION_PEERS], peer_of[SESSION_PEERS];
     elect_time link_heard[SESSION_PEERS][ELECT_UV_LINKS];
     struct candidate candidate[SESSION_PEERS][ELECT_UV_LINKS];
-    struct rejections rejected[SESSION_PEERS], stranger; /* stranger: not a peer, but has the key */
+    /* `stranger` counts the packets of a process that has the key, but is not a peer. */
+    struct rejections rejected[SESSION_PEERS], stranger;
     uint16_t stranger_id;
     struct {
         elect_time since; /* when the present second began */
@@ -100,13 +104,14 @@ struct elect_member {
 /* Ends the member, which from then on sends nothing and leads no group. */
 void member_fail(struct elect_member *m, bool forbidden, const char *why);
 void member_broken(void *context, int error); /* callback of the sockets and the alarm */
-/* Returns a number that is equal for members with equal groups and configurations. */
+/* Returns a digest of the groups and the configuration. Members compare their digests to detect
+ * that their configurations differ. */
 uint32_t member_digest(const struct elect_member *m);
 
 /* ---- turn.c ---- */
 
 struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in);
-/* Queues the output of a step, which member_turn() performs. */
+/* Queues the output of a step. member_turn() then carries it out. */
 void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now);
 /* Writes the state, deposits testaments, sends packets, announces news to the host, and delivers
@@ -128,21 +133,21 @@ void member_flush(struct elect_member *m);
 
 void member_deposit_all(struct elect_member *m);
 /* Makes the next turn deposit new testaments for the terms that this life has requested. The old
- * testaments were sealed for a session that has ended, or for an address that has changed. */
+ * testaments were sealed for an earlier session, or are addressed to an old address of a peer. */
 void member_deposit_anew(struct elect_member *m);
-/* Handles a session event that is a testament of the peer. Returns false if the testament is not
- * valid for the peer's present life. */
+/* Handles a testament from the peer, which is the content of the present session event. Returns
+ * false if the testament is not valid for the peer's present life. */
 bool member_take_testament(struct elect_member *m, unsigned peer);
 
 /* ---- address.c ---- */
 
-/* Returns the index of the peer; m->peers if there is no such peer. */
+/* Returns the index of the peer with this id; m->peers if there is no such peer. */
 unsigned member_peer_with(const struct elect_member *m, uint16_t id);
 /* Returns true if the candidate was heard within the suspicion time. An attacker that repeats a
  * packet with a false source address can make the member send to that address only for the
  * suspicion time. */
 bool member_is_candidate_heard(const struct elect_member *m, const struct candidate *c);
-/* Updates the address of a dynamic peer after an event from this address. */
+/* Updates the address of a dynamic peer after a packet has come from this address. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from);
 
@@ -164,15 +169,17 @@ void member_filter(struct elect_member *m);
  * bytes of the head. */
 void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
                    const uint8_t *bytes, size_t length);
-/* Notes that an authentic packet of the peer has arrived. */
+/* Records that an authentic packet of the peer has arrived. */
 void member_accept(struct elect_member *m, unsigned peer);
-/* Returns which samples may pass the filter now. */
+/* Returns which samples of other packets the socket filter may let pass now. */
 enum filter_samples member_samples(const struct elect_member *m);
-/* Returns when the filter must accept all samples again; ELECT_UNSET if it accepts them now. */
+/* Returns when the socket filter must let all samples pass again; ELECT_UNSET if it lets them pass
+ * now. */
 elect_time member_samples_due(const struct elect_member *m);
-/* Makes the filter accept all samples again if that is due. */
+/* Makes the socket filter let all samples pass again, if the time for this has come. */
 void member_sample(struct elect_member *m, elect_time now);
-/* Returns why packets of the peer are rejected, once enough packets were rejected. */
+/* Returns the reason for which packets of the peer are rejected, if enough of them were
+ * rejected. */
 struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);
 
 /* ---- timers.c ---- */

@@ -25,8 +25,9 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
     return true;
 }
 
-/* With `of_use`, returns true if a live peer does not accept the key; otherwise, returns true if a
- * peer still sends under the key. `whom` is then the number of that peer. */
+/* If `of_use` is true, returns true if a live peer does not accept the key, so that this member
+ * must not use it yet. Otherwise returns true if a peer still sends under the key, so that this
+ * member must not remove it. `whom` is then the number of that peer. */
 static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
 {
     uint64_t now = (uint64_t)elect_uv_now();

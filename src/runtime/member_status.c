@@ -7,7 +7,8 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
     elect_time now = elect_uv_now();
-    /* Without a mandate, a leader can promise its leadership only for one heartbeat. */
+    /* Without a mandate there is no lease, so a leader can promise its leadership only for one
+     * heartbeat interval. */
     elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
     bool leads = !m->over && elect_leads(&g->node, now);
     uint8_t follows = g->node.mandated                ? o->presence.follows
@@ -23,7 +24,9 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .term = leads ? o->leader.token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
     if (known && !leads && elect_term_owner(o->voter.granted) == news.leader)
-        news.term = o->voter.granted; /* the granted term may also be one of an earlier leader */
+        /* The granted term is reported only if it belongs to this leader: it may belong to an
+         * earlier one. */
+        news.term = o->voter.granted;
     return news;
 }
 

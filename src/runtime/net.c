@@ -54,7 +54,8 @@ static unsigned take_some(struct net *n, unsigned link)
                                             .msg_iovlen = 1};
     }
     int got = recvmmsg(n->fd[link], packet, NET_AT_ONCE, MSG_DONTWAIT, NULL);
-    for (int i = 0; i < got && link < n->links; i++) { /* the callback may close the link */
+    /* The loop stops early if the callback closes the sockets. */
+    for (int i = 0; i < got && link < n->links; i++) {
         n->traffic.taken++;
         n->traffic.taken_bytes += packet[i].msg_len;
         n->take(n->context, link, &from[i], bytes[i], packet[i].msg_len);

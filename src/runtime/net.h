@@ -35,20 +35,23 @@ struct net {
 union elect_address net_own(const struct elect_peer *me, const struct elect_peer *other,
                             unsigned link);
 
-/* Returns 0, or an errno; `which` is then the number of the link that failed, counted from 1. A
- * link without an address is bound to the wildcard address of the family of `other`. */
+/* Binds a socket for each link. Returns 0, or an errno; `which` is then the number of the link
+ * whose socket could not be bound, counted from 1. For a link without an address, the socket is
+ * bound to the wildcard address in the address family of `other`. */
 int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd[ELECT_UV_LINKS],
              unsigned *which);
-/* Returns 0 or an errno. Takes over the descriptors, even if it fails. */
+/* Begins to receive on the sockets. Returns 0 or an errno. The descriptors belong to `n` from then
+ * on, even after an error. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
 /* Queues a packet. net_flush() sends all queued packets, with one system call for each link. */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_flush(struct net *n);
-/* Accepts packets with these tags, and samples of other packets. */
+/* Makes the sockets accept packets with these tags, and samples of other packets. */
 void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
                 const struct elect_peer *peer, unsigned peers);
-/* Calls `closed` with handles whose data is the context. */
+/* Closes the sockets. libuv then calls `closed` for each of them, with a handle whose `data` is the
+ * context. */
 void net_close(struct net *n, uv_close_cb closed);
 bool net_same(const union elect_address *a, const union elect_address *b);
 

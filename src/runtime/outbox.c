@@ -22,8 +22,9 @@ void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t 
     box->used += RECORD_HEAD + length;
 }
 
-/* A dynamic peer that may have moved gets each packet at both addresses: a leader that has moved
- * needs grants at its new address even before it has used that address for the suspicion time. */
+/* If a dynamic peer may have moved, each packet is sent to both of its addresses. For example, a
+ * leader that has moved needs grants at its new address even before it has used that address for
+ * the suspicion time. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
@@ -34,7 +35,8 @@ void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, si
     }
 }
 
-/* Returns how many bytes, from `from` on, fit into one datagram without splitting a record. */
+/* Returns the length of the longest part of the outbox that begins at the offset `from`, fits into
+ * one datagram, and contains only whole records. */
 static size_t datagram_length(const struct outbox *box, size_t from)
 {
     size_t length = 0;

@@ -11,17 +11,17 @@ _Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 
 /* ---- the records of a datagram ---- */
 
-/* Raises `met`, the latest incarnation of a peer that the core has seen, before this member answers
- * that peer, which has lost its state. The session may show a higher incarnation, because some
- * messages of the core, such as grants, do not contain the incarnation of their sender. */
+/* Raises `met` before this member answers a peer that has lost its state. `met` is the latest
+ * incarnation of that peer which the core has seen. The session may have seen a higher one, because
+ * some messages of the core, such as grants, do not contain the incarnation of their sender. */
 static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
 {
     uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
     *met = known > *met ? known : *met;
 }
 
-/* Setting `turning` delays the packets with which the host replies until the whole datagram has
- * been handled. */
+/* While `turning` is set, the packets with which the host answers the note wait until the whole
+ * datagram has been handled. */
 static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     if (m->options.note == NULL || m->event.lost)

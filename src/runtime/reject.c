@@ -1,21 +1,22 @@
 /*
- * Counts rejected packets and finds the reason. A member with another key, or of another cluster,
- * sends HELLOs that no other member can read. The socket filter lets some of them pass, so that
- * both sides can report the reason. Nothing in such a packet is authentic, so the member compares
- * only the source address and fixed bytes of the head. The member reports the reason to its host,
- * and makes no decision that depends on it.
+ * Counts rejected packets and finds out why they were rejected. A member that has another key, or
+ * belongs to another cluster, sends HELLOs that no other member can read. The socket filter lets
+ * some of them pass, so that both sides can report the reason. Nothing in such a packet is
+ * authentic, so the member compares only the source address and fixed bytes of the head. The member
+ * reports the reason to its host, and makes no decision that depends on it.
  *
  * A flood must not keep the member busy. When SAMPLES packets from unconfigured addresses were
  * rejected within a second, the filter drops such packets for the rest of that second; the same
- * holds for configured addresses. Therefore a flood costs at most two receive buffers a second. An
- * attacker who wants to hide a wrong key must forge the address of a member.
+ * holds for configured addresses. Therefore a flood costs at most the work of reading two receive
+ * buffers a second. An attacker who wants to prevent the report of a wrong key must send its flood
+ * from the forged address of a member.
  */
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16            /* samples per second */
-#define ENOUGH  4             /* rejections per link in a row; a restarted peer causes one or two */
-#define RECENT  (10 * SECOND) /* HELLOs are sent once a second */
+#define SAMPLES 16            /* at most this many samples are inspected per second */
+#define ENOUGH  4             /* rejections in a row on each link before the reason is reported */
+#define RECENT  (10 * SECOND) /* the reason is reported for this long after the last rejection */
 
 const char *elect_uv_rejection(enum elect_rejection reason)
 {
@@ -38,8 +39,8 @@ static unsigned peer_at(const struct elect_member *m, unsigned link,
     return peer;
 }
 
-/* Does what judge() does, for a HELLO. On entry, `peer` is the peer that is configured with the
- * source address of the HELLO, or m->peers. */
+/* Works like judge(), but for a HELLO only. On entry, `peer` is the peer that is configured with
+ * the source address of the HELLO, or m->peers if there is none. */
 static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
                                         unsigned *peer)
 {
@@ -57,9 +58,9 @@ static enum elect_rejection judge_hello(const struct elect_member *m, const stru
     return at < m->peers || dynamic ? ELECT_REJECTED_KEY : ELECT_REJECTED_NONE;
 }
 
-/* Sets `peer` to the peer that sent the packet, and returns why it is rejected. Returns
- * ELECT_REJECTED_NONE if the packet proves nothing: it may be late or repeated, or come from a
- * process that is not a peer. */
+/* Finds out which peer sent the packet, sets `peer` to it, and returns why the packet is rejected.
+ * Returns ELECT_REJECTED_NONE if the packet proves nothing: it may be late or repeated, or may come
+ * from a process that is not a peer. */
 static enum elect_rejection judge(const struct elect_member *m, unsigned link,
                                   const union elect_address *from, const uint8_t *bytes,
                                   size_t length, unsigned *peer)
@@ -91,9 +92,9 @@ static void count_rejection(struct rejections *r, enum elect_rejection reason,
     r->last = now;
 }
 
-/* Remembers a process that has the key but is missing from this configuration: a member that was
- * added or removed only elsewhere. If there are several such processes, the member remembers one of
- * them until that process falls silent. */
+/* Remembers a process that has the key, but is not a member in this configuration. This happens if
+ * a member was added or removed only in the configuration of other members. If there are several
+ * such processes, one of them is remembered until it falls silent. */
 static void meet_stranger(struct elect_member *m, const union elect_address *from,
                           const uint8_t *bytes, size_t length)
 {
@@ -113,7 +114,8 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
     elect_time now = elect_uv_now();
     unsigned peer, *taken;
     if (now - m->samples.since >= SECOND) {
-        member_sample(m, now); /* this packet may arrive shortly before the alarm rings */
+        /* A new second has begun, although the alarm may not have rung yet. */
+        member_sample(m, now);
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;
     }

@@ -31,7 +31,7 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Returns true if the record of peer `a` should be dropped before that of `b`. */
+/* Returns true if the record of peer `a` should be dropped before the record of peer `b`. */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);
@@ -121,8 +121,8 @@ static void store_members(const struct elect_config *config, const struct elect_
     }
 }
 
-/* Stores the closed terms: first those of configured members, then, while there is room, the latest
- * ones of other members. */
+/* Stores the closed terms of the configured members. If there is room left, also stores the latest
+ * closed terms of other members. */
 static void store_closed(const struct elect_config *config, const struct elect_saved *saved,
                          struct state_group *group)
 {
@@ -145,8 +145,8 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Stores the incarnations that messages of the core have shown. These incarnations are kept apart
- * from those of the sessions, which only a HELLO may change. */
+/* Stores the incarnations that the messages of the core have shown. They are stored apart from the
+ * incarnations that the sessions have shown, which only a HELLO may change. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

@@ -6,15 +6,15 @@
 #include "elect.h"
 #include "store.h"
 
-/* Adds the other members of the configuration to the state before each start. Returns NULL, or the
- * reason why the member cannot start. The state keeps its record of a removed member while there is
- * room, to detect an earlier state of that member if it comes back. If room is needed, the records
- * of members that are in no group of the state are dropped first, then those with the lowest
- * sequence. A group is never forgotten, because its promises may be in force. */
+/* Adds the other configured members to the state before each start. Returns NULL, or the reason why
+ * the member cannot start. The state keeps its record of a removed member while there is room, to
+ * detect an earlier state of that member if it comes back. When there is no room, the first records
+ * to be dropped are those of members that are in no group of the state, and among them those with
+ * the lowest sequence. A group is never dropped, because its promises may be in force. */
 const char *saved_begin(struct state *state, const uint16_t *id, unsigned count);
 
-/* Returns false if the configuration lacks a member of the state; `whom` is then the number of that
- * member. */
+/* Loads `saved` from a group of the state. Returns false if a member in that group is missing from
+ * the configuration; `whom` is then the number of that member. */
 bool saved_load(const struct elect_config *config, const struct state *state,
                 const struct state_group *group, struct elect_saved *saved, uint16_t *whom);
 

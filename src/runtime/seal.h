@@ -41,7 +41,7 @@ struct packet {
     uint64_t counter;
 };
 
-/* One end of a session. The key of the session is derived from both ends. */
+/* One of the two members in a session. The key of the session is derived from both of them. */
 struct seal_end {
     uint16_t id;
     uint32_t incarnation;
@@ -57,8 +57,9 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 
-/* Return the tag of a session's key, or of a HELLO key and the echoed nonce. A tag does not
- * authenticate a packet, but lets the socket filter drop most forged packets. */
+/* These functions return the tag of a session's key, or of a HELLO key and the nonce that the HELLO
+ * echoes. A tag does not authenticate a packet, but lets the socket filter drop most forged
+ * packets. */
 uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 

@@ -63,7 +63,8 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Limits how many packets that may be recordings are decrypted in one turn of the loop. */
+/* Limits how many packets are decrypted in one turn of the loop if they may be recordings that an
+ * attacker repeats. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;
@@ -163,8 +164,8 @@ void sessions_turn(struct sessions *s) { s->tried = 0; }
 
 /* ---- sending DATA and testaments ---- */
 
-/* Returns true if the peer is more likely to accept DATA in session `n` than in `than`: the peer
- * may have removed the key of `than`, or may not have that session yet. */
+/* Returns true if the peer is more likely to accept DATA in session `n` than in session `than`. The
+ * peer may have removed the key of a session, or may not have that session yet. */
 static bool is_better(const struct sessions *s, const struct session *n, const struct session *than)
 {
     if (n->open != than->open || n->sure != than->sure)

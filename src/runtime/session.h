@@ -7,8 +7,9 @@
  *  1. When this member starts, it writes a new incarnation to its state. Then it draws a boot id
  *     and, for each key, a nonce. It sends and receives nothing before that.
  *  2. There is one session for each peer and key; the keys have no order. This member sends DATA
- *     under the key in use if it knows that the peer has that session, too, and hears the peer in
- *     it; otherwise it sends under another key. This member accepts DATA under any key.
+ *     under the key in use if it knows that the peer has the session of that key, too, and if it
+ *     still receives packets of the peer in that session; otherwise it sends under another key.
+ *     This member accepts DATA under any key.
  *  3. This member sends a HELLO with the flag NEED if it does not know that the peer has the
  *     session of the key in use, or if it has heard nothing in that session for the suspicion time.
  *     Such HELLOs alternate: one echoes the newest nonce heard, the next one echoes none. Without
@@ -26,10 +27,10 @@
  *     (d) Otherwise this member opens a new session.
  *     A new life of the peer ends all sessions of its previous life, under every key.
  *  6. HELLOs are numbered within a life. A HELLO of an existing session has an effect only if its
- *     number is higher than all before: it then updates the peer's keys and configuration, counts
- *     as heard, and is answered. A repeated HELLO has no effect. A HELLO also carries the highest
- *     number that its sender has accepted from the receiver. A member repeats its present keys
- *     until this number shows that the peer has received them.
+ *     number is higher than all numbers before: it then updates the peer's keys and configuration,
+ *     counts as heard, and is answered. A repeated HELLO has no effect. A HELLO also carries the
+ *     highest number that its sender has accepted from the receiver. A member repeats its present
+ *     keys until this number shows that the peer has received them.
  *  7. This member obeys a REJECT only if the REJECT contains its nonce. A member that is rolled
  *     back or cloned must stop.
  *  8. DATA is accepted only in a session, and each packet only once. DATA carries the sequence of
@@ -52,7 +53,7 @@
  *     more than SESSION_LEAP, the receiver continues above that value. Honest ends never differ by
  *     more than SESSION_LEAP. So neither a lost nor a repeated HELLO does any harm, and the next
  *     honest HELLO corrects the effect of a forged one. A counter may then be used a second time,
- *     for other content; the salt makes the nonce differ. An attacker would have to forge 2^24
+ *     for other content, but the salt makes the nonce differ. An attacker would have to forge 2^24
  *     packets in a session to exhaust its counters.
  */
 #ifndef ELECT_RUNTIME_SESSION_H
@@ -61,21 +62,21 @@
 #include "seal.h"
 
 #define SESSION_PEERS  64
-#define SESSION_KEYS   2                   /* two while one key replaces the other */
-#define SESSION_WINDOW 1024                /* packets that may arrive out of order */
-#define SESSION_LEAP   ((uint64_t)1 << 40) /* more packets than can be lost in a row */
+#define SESSION_KEYS   2                   /* two, so that one can replace the other */
+#define SESSION_WINDOW 1024                /* how many packets may arrive out of order */
+#define SESSION_LEAP   ((uint64_t)1 << 40) /* more packets than are ever lost in a row */
 #define SESSION_LINKS  4
 #define SESSION_BOOT   16
-#define SESSION_TAGS   (5 * SESSION_KEYS) /* tags of one peer */
+#define SESSION_TAGS   (5 * SESSION_KEYS) /* the most tags that one peer can have */
 #define SESSION_HEADER 8                  /* in DATA: the sequence of the sender's state */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
-#define SESSION_HELLOS 50 /* HELLOs decrypted in a turn of the loop: a fifth of the packets */
+#define SESSION_HELLOS 50 /* most HELLOs decrypted per turn of the loop: a fifth of its packets */
 
 /* The protocols that this version supports. */
 #define SESSION_LOWEST  2
 #define SESSION_HIGHEST 2
 
-/* name, whether the member must stop, reason */
+/* Each refusal has a name, whether the refused member must stop, and a text for the user. */
 #define SESSION_REFUSALS(X)                                                                        \
     X(ROLLBACK, true,                                                                              \
       "the state file is older than the other members remember (restored from a backup or a "      \
@@ -90,7 +91,7 @@ enum session_refusal {
         SESSION_REFUSAL_COUNT
 };
 
-/* A member remembers this of each peer, even across restarts. */
+/* The facts about a peer that a member remembers even across its own restarts. */
 struct session_memory {
     uint64_t sequence; /* the highest sequence of the peer's state in its present era */
     uint32_t incarnation;
@@ -99,22 +100,24 @@ struct session_memory {
 
 struct session {
     bool open;
-    bool sure;             /* the peer has confirmed this session or sent DATA in it */
-    uint8_t key;           /* the id of the session's key */
-    uint32_t rekey;        /* the peer's number for its installation of the key */
-    uint64_t heard, spoke; /* when a new packet last came; when DATA or HELLO_USED last came */
-    uint64_t sent, top;    /* the last counter sent, and the highest one accepted */
+    bool sure;      /* the peer has confirmed this session or sent DATA in it */
+    uint8_t key;    /* the id of the session's key */
+    uint32_t rekey; /* the number that the peer gave to its installation of the key */
+    /* `heard` is the time at which the last new packet came, and `spoke` the time at which the last
+     * DATA or HELLO_USED came. */
+    uint64_t heard, spoke;
+    uint64_t sent, top; /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
     uint64_t link_top[SESSION_LINKS]; /* the highest counter that came on each link */
     bool out_of_step; /* DATA came with a counter too far behind or ahead (rule 12) */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
-    uint8_t nonce[SEAL_NONCE]; /* of the peer */
+    uint8_t nonce[SEAL_NONCE]; /* the peer's nonce in this session */
 };
 
 /* The sessions of one life of a peer. */
 struct session_life {
-    uint64_t hellos; /* the highest number of a HELLO */
+    uint64_t hellos; /* the highest number of any HELLO in this life */
     uint64_t link_hellos[SESSION_LINKS];
     struct session with[SESSION_KEYS];
 };
@@ -123,21 +126,25 @@ struct session_peer {
     uint16_t id;
     struct session_memory known;
     struct session_life now;
-    struct session_life lost; /* of a process with the peer's number that has lost its state */
+    /* Sessions of a process with the peer's number that has lost its state. */
+    struct session_life lost;
     uint64_t lost_began;
     struct {
         uint8_t pair[SEAL_KEY], send[SEAL_KEY], take[SEAL_KEY];
-        uint8_t heard[SEAL_NONCE]; /* the newest nonce, perhaps a recorded one; zeros: none */
+        /* The newest nonce that was heard, perhaps from a recording; zeros: none. */
+        uint8_t heard[SEAL_NONCE];
         uint32_t tag_mine, tag_none;
     } hello[SESSION_KEYS];
-    uint64_t numbered;    /* the number of the last HELLO that was sent to the peer */
-    uint64_t next_hello;  /* when the next HELLO is due */
-    uint32_t patience;    /* the interval before the next HELLO, without jitter */
-    bool plainly;         /* the last HELLO echoed no nonce, so the next one echoes one */
-    uint64_t owed;        /* the HELLO that tells the peer the present keys; 0: it knows them */
-    uint64_t answered[3]; /* when this member answered a lower, equal, higher incarnation */
+    uint64_t numbered;   /* the number of the last HELLO that was sent to the peer */
+    uint64_t next_hello; /* when the next HELLO is due */
+    uint32_t patience;   /* the interval before the next HELLO, without jitter */
+    bool plainly;        /* the last HELLO echoed no nonce, so the next one echoes one */
+    uint64_t owed; /* number of the HELLO that tells the peer the present keys; 0: it knows them */
+    /* When a HELLO with a lower, the same or a higher incarnation was last answered. */
+    uint64_t answered[3];
     uint64_t rejected;
-    uint32_t digest, keys[SESSION_KEYS]; /* the peer's configuration; the keys that it accepts */
+    /* Digest of the peer's configuration; the keys that it accepts. */
+    uint32_t digest, keys[SESSION_KEYS];
 };
 
 struct session_key {
@@ -151,7 +158,7 @@ struct session_key {
 struct sessions {
     uint16_t id;
     uint8_t cluster[SEAL_CLUSTER], boot[SESSION_BOOT];
-    uint8_t secret[SEAL_KEY]; /* drawn at the start, for the salts of packets */
+    uint8_t secret[SEAL_KEY]; /* drawn when this life begins; makes the salts of packets */
     uint8_t lowest, highest;  /* protocols that this member supports */
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* the sequence of this member's state on the disk */
@@ -168,13 +175,14 @@ struct sessions {
 };
 
 enum session_news {
-    SESSION_NOTHING,   /* not for this member, or not authentic */
-    SESSION_ANSWERED,  /* a packet must be sent back */
-    SESSION_OPENED,    /* a session was opened: store the peer, and send the answer if any */
+    SESSION_NOTHING,  /* not for this member, or not authentic */
+    SESSION_ANSWERED, /* a packet must be sent back */
+    /* A session was opened: store the facts about the peer; send the answer, if any. */
+    SESSION_OPENED,
     SESSION_REFUSED,   /* the peer was refused because of `why`: send the answer if any */
     SESSION_MUST_STOP, /* this member is rolled back or a clone */
     SESSION_DATA,
-    SESSION_HEARD, /* a HELLO of this session, or DATA that came before, perhaps on another link */
+    SESSION_HEARD, /* a HELLO of this session, or a copy of known DATA, perhaps on another link */
     SESSION_TESTAMENT
 };
 
@@ -183,9 +191,9 @@ struct session_event {
     uint8_t peer;
     uint8_t why; /* enum session_refusal */
     bool lost;   /* the sender has lost its state */
-    bool newest; /* DATA or a live HELLO with the highest counter so far */
-    bool later;  /* newer than all earlier packets on this link, so the link works */
-    bool fresh;  /* the peer's state has a higher sequence: store it with the next write */
+    bool newest; /* DATA, or a HELLO made in this life, with the highest counter so far */
+    bool later;  /* newer than all packets before it on this link, so the link works */
+    bool fresh;  /* the sequence of the peer's state has grown: store it with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* the content of DATA or a TESTAMENT */
     size_t answer_length;
@@ -238,12 +246,13 @@ void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET]);
 
-/* Does what sessions_seal() does, for a process with the peer's number that has lost its state. */
+/* Works like sessions_seal(), but for a process that has the peer's number and has lost its
+ * state. */
 size_t sessions_seal_lost(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                           uint8_t out[SEAL_MAX_PACKET]);
 
-/* Seals the packet that the guardian sends after the death of this process. Returns the length of
- * the packet; 0 if there is no session. */
+/* Seals a testament, which the guardian sends to the peer after the death of this process. Returns
+ * the length of the packet; 0 if there is no session. */
 size_t sessions_testament(struct sessions *s, unsigned peer, uint64_t serial,
                           const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 
@@ -257,7 +266,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer);
  * accepts. A process without the key cannot compute the tag, but can repeat a tag that it has
  * seen. */
 bool sessions_knows_hello(const struct sessions *s, unsigned peer, uint32_t tag);
-/* Does what sessions_knows_hello() does, for a process that is not a peer and to which this member
+/* Works like sessions_knows_hello(), but for a process that is not a peer, and to which this member
  * has never sent anything. */
 bool sessions_knows_stranger(const struct sessions *s, uint16_t id, uint32_t tag);
 

@@ -7,16 +7,16 @@
 /* A received packet whose head names a known peer and a known key. */
 struct incoming {
     struct session_peer *peer;
-    unsigned slot; /* the slot of its key */
+    unsigned slot; /* the slot of the key under which the packet came */
     uint64_t counter;
     uint64_t now;
-    unsigned link; /* SESSION_LINKS if the packet proves nothing about any link */
+    unsigned link; /* the link on which it came; SESSION_LINKS: it proves nothing about any link */
     const uint8_t *bytes;
     size_t length;
     struct session_event *event; /* the result, for the caller */
 };
 
-extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros, echoed in place of a nonce */
+extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros, which mean "no nonce" in a HELLO */
 
 /* Seals a packet of this life with `key` and returns its length. */
 static inline size_t session_packet(const struct sessions *s, const struct packet *head,

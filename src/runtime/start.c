@@ -19,7 +19,7 @@ static uint32_t mark_of(const char *name)
     crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
     uint32_t mark = (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
                     (uint32_t)hash[3] << 24;
-    return mark != 0 ? mark : 1; /* 0 is the mark of notes */
+    return mark != 0 ? mark : 1; /* the mark 0 belongs to notes */
 }
 
 static void draw(void *context, uint8_t *bytes, size_t length)
@@ -49,7 +49,7 @@ static struct state_group *group_of(struct state *state, const char *name)
     return g;
 }
 
-/* Orders the groups of the state, so that group i of the member is group i of the state. */
+/* Moves the state of group i of the member to index i in the state. */
 static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
 {
     const char *name = m->options.group[i].name;
@@ -155,8 +155,8 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* For a member that has lost its state, checks that no file exists at the path of the new state
- * file. */
+/* A member that has lost its state gets a new state file. This function checks that no file exists
+ * at the path of that file yet. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;

@@ -15,7 +15,7 @@
 #define GROUP         1024
 #define CHECKSUM      32
 #define CHECKSUM_AT   (HEAD - CHECKSUM)
-#define LAST_SEQUENCE UINT64_MAX /* never written */
+#define LAST_SEQUENCE UINT64_MAX /* no record with this sequence is ever written */
 
 _Static_assert(HEAD + STORE_GROUPS * GROUP <= STORE_STRIDE, "a slot has room for all groups");
 
@@ -84,7 +84,8 @@ static bool take_group(struct bytes *b, struct state_group *g)
     return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
 }
 
-/* The slot contains its place, so that a copy at another place is not mistaken for a valid slot. */
+/* Encodes a slot. The slot contains its own position in the file, so that a copy at another
+ * position is not mistaken for a valid slot. */
 static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
 {
     size_t length = slot_length(state->groups);
@@ -127,7 +128,8 @@ static bool take_head(struct bytes *b, struct state *state)
     state->incarnation = (uint32_t)take_number(b, 4);
     state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
-           state->sequence < LAST_SEQUENCE; /* so that there is always a next sequence */
+           /* A record with the last sequence could have no successor. */
+           state->sequence < LAST_SEQUENCE;
 }
 
 static enum store_error take_slot(uint8_t *slot, unsigned place, struct state *state)
@@ -195,7 +197,8 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* For each slot in the set, returns the other slot of its pair. */
+/* Takes a set of slots, and returns the set that contains, for each of them, the other slot of its
+ * pair. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
@@ -204,7 +207,8 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
     const uint16_t node = state->node;
     uint8_t cluster[SEAL_CLUSTER];
     enum store_error best = STORE_EMPTY;
-    unsigned whole = 0, wholes = 0, unread = 0; /* `whole` is a slot, the others are sets */
+    /* `whole` is one slot; `wholes` and `unread` are sets of slots. */
+    unsigned whole = 0, wholes = 0, unread = 0;
     memcpy(cluster, state->cluster, SEAL_CLUSTER);
     s->file = *file;
     s->sequence = 0;
@@ -239,7 +243,7 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
 enum store_error store_write(struct store *s, struct state *state)
 {
     unsigned other = s->pair == 0 ? 2 : 0;
-    if (s->sequence + 1 == LAST_SEQUENCE) /* take_head() would refuse the record */
+    if (s->sequence + 1 == LAST_SEQUENCE) /* take_head() would refuse a record with this sequence */
         return failed(s, EOVERFLOW);
     state->sequence = s->sequence + 1;
     enum store_error error = write_slot(s, state, other);

@@ -35,13 +35,14 @@
 
 struct state_member {
     uint16_t id;
-    uint8_t roles; /* bits: may lead 1, votes 2, voted before 4 */
+    uint8_t roles; /* bits: 1 may lead, 2 votes, 4 voted in the previous membership */
 };
 
 struct state_group {
     char name[STORE_NAME];
     uint64_t promised, used, stamp;
-    uint64_t closed[STORE_MEMBERS]; /* terms of any member that are over; 0: none */
+    /* Each of these terms is over, and so are all earlier terms of its owner; 0: none. */
+    uint64_t closed[STORE_MEMBERS];
     uint32_t longest, round, pause, version;
     uint16_t members;
     struct state_member member[STORE_MEMBERS];
@@ -49,7 +50,7 @@ struct state_group {
 
 struct state_peer {
     uint16_t id;
-    uint32_t met; /* the peer's latest incarnation in messages of the core: see elect_readmit */
+    uint32_t met; /* the latest incarnation of the peer that the core has seen: see elect_readmit */
     struct session_memory known;
 };
 
@@ -59,12 +60,12 @@ struct state {
     uint16_t peers, groups;
     uint32_t incarnation;
     uint64_t sequence;
-    uint8_t condemned; /* 0, or 1 + the reason for which the other members refused this one */
+    uint8_t condemned; /* 0, or 1 + the reason for which other members refused this member */
     struct state_peer peer[SESSION_PEERS];
     struct state_group group[STORE_GROUPS];
 };
 
-/* name, text for the user */
+/* Each error has a name, and a text for the user. */
 #define STORE_ERRORS(X)                                                                            \
     X(FINE, "fine")                                                                                \
     X(IO, "it cannot be read or written") /* `error` of struct store tells why */                  \
@@ -80,7 +81,7 @@ enum store_error {
         STORE_ERROR_COUNT
 };
 
-/* Each function returns 0 or an errno. */
+/* The functions with which the store accesses its file. Each function returns 0 or an errno. */
 struct store_file {
     int (*read)(void *context, void *bytes, size_t length, uint64_t offset);
     int (*write)(void *context, const void *bytes, size_t length, uint64_t offset);

@@ -27,7 +27,8 @@ static size_t seal_testament(struct elect_member *m, unsigned group, unsigned pe
                               sizeof content, packet);
 }
 
-/* Each group has its own testament, because the guardian may have to void one of them. */
+/* Deposits the testament of one group. Each group has its own, because the guardian may have to
+ * void one testament and keep the others. */
 static void deposit(struct elect_member *m, unsigned group)
 {
     struct elect_testament t = {.group = group, .term = m->group[group].node.saved.used};
@@ -81,8 +82,8 @@ bool member_take_testament(struct elect_member *m, unsigned peer)
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
-        release.penalty =
-            g->node.mandate.presence.penalty[from]; /* a testament carries no penalty */
+        /* A testament contains no penalty, so the known penalty stays. */
+        release.penalty = g->node.mandate.presence.penalty[from];
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)
             member_step(m, i, &in);

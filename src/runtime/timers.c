@@ -9,9 +9,9 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
-/* Returns when the group needs an ALARM. The renewals of all groups happen together, so that they
- * share datagrams; for that reason, the first renewal of an office may come up to one interval
- * late. */
+/* Returns when the group needs an ALARM. The renewals of all groups happen at the same times, so
+ * that they share datagrams. For this reason, the first renewal of an office may be up to one
+ * interval late. */
 static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;
@@ -19,7 +19,8 @@ static elect_time alarm_of(const struct elect_member *m, const struct group *g)
     if (m->groups == 1 || g->node.mandate.leader.token == 0 || alarm != time[ELECT_RENEW])
         return alarm;
     elect_time together = (alarm + renewal - 1) / renewal * renewal;
-    return sooner(together, time[ELECT_UNTIL]); /* the end of the office must not be noticed late */
+    /* The renewal may be late, but the end of the office must be noticed in time. */
+    return sooner(together, time[ELECT_UNTIL]);
 }
 
 void member_set_timer(struct elect_member *m)

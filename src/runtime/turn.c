@@ -1,8 +1,8 @@
 /*
- * A turn performs the output of the steps in the order that the core demands: it writes the state
- * file, deposits testaments, sends packets, announces news to the host, and delivers messages to
- * the member itself. One write covers all groups that changed in a turn, and the messages of all
- * groups to a peer share datagrams.
+ * A turn carries out the output of the core's steps in the order that the core requires: it writes
+ * the state file, deposits testaments, sends packets, announces news to the host, and delivers
+ * messages to the member itself. One write covers all groups that changed in a turn, and the
+ * messages of all groups to a peer share datagrams.
  */
 #include "member.h"
 
@@ -31,8 +31,8 @@ static void queue(struct elect_member *m, unsigned group, uint8_t rank,
         }
 }
 
-/* A member that has lost its state writes nothing until the other members have told it enough about
- * every group; then readmit() writes everything together. */
+/* Updates the state that is written next. A member that has lost its state writes nothing until the
+ * other members have told it enough about every group. Then readmit() writes all groups at once. */
 static void persist(struct elect_member *m, unsigned group)
 {
     struct group *g = &m->group[group];
