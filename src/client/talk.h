@@ -45,7 +45,7 @@
 
 #include <stdint.h>
 
-#define TALK_MAGIC    0x31524c45u /* "ELR1" */
+#define TALK_MAGIC    0x31524c45u /* the bytes "ELR1" */
 #define TALK_NAME     64
 #define TALK_WHY      160
 #define TALK_IS_EMPTY 'E'
@@ -98,10 +98,10 @@ enum {
 /* Numbers are in host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
-    uint8_t word;  /* enum talk_word */
+    uint8_t word;  /* a value of enum talk_word */
     uint8_t flags; /* TALK_NOW to TALK_RESTARTS; used in HOLD, ASK, EMPTY and HEALTH */
     uint8_t unused[2];
-    int64_t stamp, left; /* microseconds */
+    int64_t stamp, left; /* both in microseconds */
     uint64_t term;       /* the fencing token */
     uint32_t lease;      /* in WAIT, GO, TOLD: how long an office lasts without a renewal */
     uint32_t renewal; /* in WAIT, GO, TOLD: the interval between renewals; both in microseconds */
@@ -109,7 +109,7 @@ struct talk {
     uint32_t unused_too;
     char group[TALK_NAME];
     char node[TALK_NAME];   /* the name of the daemon's member */
-    char leader[TALK_NAME]; /* empty: no leader is known */
+    char leader[TALK_NAME]; /* the name of the leader; empty: no leader is known */
     char why[TALK_WHY];
 };
 

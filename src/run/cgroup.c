@@ -44,8 +44,8 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* Returns true if systemd has delegated the control group to this user. One of these attributes
- * marks such a group. */
+/* Returns true if systemd has delegated the control group to this user. systemd marks such a group
+ * with the attribute user.delegate or trusted.delegate. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};
@@ -56,7 +56,7 @@ static bool delegated(const char *path)
     return false;
 }
 
-/* ---- a control group below it ---- */
+/* ---- a control group below that of this process ---- */
 
 static bool make_below(struct cgroup *g, const char *parent)
 {

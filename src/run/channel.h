@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct channel {
-    int daemon; /* -1: not connected */
+    int daemon; /* the connection to the daemon; -1: not connected */
     int holder; /* the channel to the guardian; -1: not received yet */
 };
 

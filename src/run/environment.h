@@ -6,7 +6,7 @@
 
 struct environment {
     const char *group, *node; /* names of the group and of the member on this machine */
-    const char *leader;       /* "": no leader is known */
+    const char *leader;       /* the name of the leader; "": no leader is known */
     const char *socket;       /* the daemon's status socket */
     elect_term term;
     uint32_t lease; /* the lease of a leader, in microseconds */

@@ -31,9 +31,10 @@
 /* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s. If it then fails
  * once more, leadership is handed over. Once a command has run for RAN_WELL, the count of its
  * restarts begins again at 0. */
-#define RESTARTS  3
-#define RAN_WELL  (60 * SECOND)
-#define TRY_AGAIN (SECOND / 10) /* delay of a restart for which too little of the lease is left */
+#define RESTARTS 3
+#define RAN_WELL (60 * SECOND)
+/* If too little of the lease is left for a restart, the keeper tries again after this time.. */
+#define TRY_AGAIN (SECOND / 10)
 
 struct keeper {
     struct keeper_job *job;

@@ -23,21 +23,21 @@ enum on_lose { LOSE_STOP, LOSE_SIGNAL, LOSE_FREEZE };
 enum on_exit { EXIT_YIELDS_ON_FAILURE, EXIT_YIELDS, EXIT_HOLDS, EXIT_RESTARTS };
 
 struct run_options {
-    const char *group;         /* empty: the only group */
+    const char *group;         /* the name of the group; empty: the only group */
     const char *socket;        /* the path of the daemon's socket member-N.run */
-    const char *status_socket; /* the socket that the command finds in its environment */
-    char *const *command;      /* ends in NULL */
+    const char *status_socket; /* the daemon's status socket, for the command's environment */
+    char *const *command;      /* the command and its arguments; ends in NULL */
     bool now, respawn, shell, isolate, cgroup, quiet;
     enum on_lose on_lose;
     enum on_exit on_exit;
     int signal;            /* the signal that tells the command to stop */
     int lost;              /* exit status of elect run after leadership was lost */
-    int64_t max_wait;      /* DEADLINE_NEVER: no limit */
+    int64_t max_wait;      /* how long to wait for the office; DEADLINE_NEVER: no limit */
     int64_t grace, margin; /* DEADLINE_DEFAULT: values that fit the lease */
     const char *health;    /* the command line of the health check; NULL: none */
     int64_t health_every;
     unsigned health_tries;
-    int64_t watchdog; /* 0: none */
+    int64_t watchdog; /* the longest silence of the command; 0: no limit */
 };
 
 /* Returns the name of the command for messages. Its arguments may contain secrets. */
@@ -83,14 +83,13 @@ enum { RUN_NOTHING = -1 };
 enum { UNHEALTHY_CHECK = 1, UNHEALTHY_SILENT };
 
 enum note_kind {
-    /* from the runner to the keeper */
+    /* Notes from the runner to the keeper. */
     NOTE_SIGNAL, /* value: the number of the signal */
     NOTE_STOP,   /* stop the command, with the full grace period */
     NOTE_KILL,   /* stop the command, without any grace period */
     NOTE_THAW,   /* the member leads again; comes with a new connection to the daemon */
-    /* from the keeper to the runner */
-    NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
-    NOTE_STOPPING, /* the office was not renewed in time */
+    /* Notes from the keeper to the runner. */
+    NOTE_STOPPING, /* the keeper stops the command: the office was not renewed in time */
     NOTE_KILLING,  /* value: how many milliseconds the command had to stop by itself */
     NOTE_FROZEN,
     NOTE_UNHEALTHY, /* value: UNHEALTHY_CHECK or UNHEALTHY_SILENT */

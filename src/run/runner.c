@@ -55,7 +55,7 @@ struct runner {
     int64_t asked[ASKED];                   /* time stamps of the latest questions in this office */
     unsigned asks;
     int64_t next_ask, retry, give_up;
-    pid_t keeper;     /* 0: none */
+    pid_t keeper;     /* the process id of the keeper; 0: there is none */
     int steps;        /* the value of page->steps when the runner last read it */
     int64_t patience; /* until this time, the keeper counts as busy with killing */
     int pair;         /* the runner's end of the socket pair to the keeper */
@@ -686,7 +686,7 @@ static void hear_signals(struct runner *r)
         if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
             number == SIGTTOU) /* a stopped runner could not enforce the deadline */
             continue;
-        /* The kernel reports that a health check has ended. */
+        /* TREE_ENDED from the kernel reports the end of a health check, and is not passed on. */
         if (number == TREE_ENDED && info.ssi_code > 0)
             continue;
         if (r->keeper > 0) {

@@ -16,7 +16,7 @@
 
 struct tree {
     pid_t waiter; /* a child in whose process group there are only descendants; 0: none */
-    const struct cgroup *cgroup; /* NULL, or a struct without a folder: no control group */
+    const struct cgroup *cgroup; /* NULL, or a struct whose `fd` is -1: no control group */
     _Atomic int *steps;          /* counts the signalled processes; NULL: not counted */
 };
 

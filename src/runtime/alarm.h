@@ -1,5 +1,5 @@
-/* A timer in a libuv loop that runs on the clock of the leases, in microseconds. The timers of
- * libuv itself use CLOCK_MONOTONIC and milliseconds. */
+/* A timer in a libuv loop that runs on CLOCK_BOOTTIME, the clock of the leases, and counts
+ * microseconds. The timers of libuv itself use CLOCK_MONOTONIC and milliseconds. */
 #ifndef ELECT_RUNTIME_ALARM_H
 #define ELECT_RUNTIME_ALARM_H
 

@@ -28,7 +28,7 @@ enum file_error {
 struct file {
     int fd;
     int error; /* the errno after FILE_IO */
-    /* Element i counts the fdatasync calls that took 2^(i-1) to 2^i us. */
+    /* Element i counts the fdatasync calls that took 2^(i-1) to 2^i microseconds. */
     uint32_t syncs[FILE_SYNCS];
 };
 

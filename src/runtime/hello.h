@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-/* Flags. */
+/* The flags of a HELLO. */
 #define HELLO_NEED 1 /* the sender needs an answer */
 #define HELLO_LOST 2 /* the sender has lost its state */
 #define HELLO_USED 4 /* the HELLO is sealed under the sender's key in use */
@@ -13,10 +13,12 @@
 struct hello {
     uint8_t nonce[SEAL_NONCE], echo[SEAL_NONCE], boot[SESSION_BOOT];
     uint32_t incarnation, rekey, digest, keys[SESSION_KEYS];
-    uint64_t sequence; /* the sender's sequence at its start, because an old state may catch up */
-    uint64_t number;   /* the number of this HELLO, which is the counter of the packet */
-    uint64_t taken; /* the highest number of a HELLO that the sender accepted from the receiver */
-    uint64_t top;   /* if `says_top`: the highest counter of the receiver's DATA (rule 12) */
+    /* The sequence that the sender's state had when the sender started. The present sequence would
+     * not reveal an old state, because its sequence grows with every write. */
+    uint64_t sequence;
+    uint64_t number; /* the number of this HELLO, which is the counter of the packet */
+    uint64_t taken;  /* the highest number of a HELLO that the sender accepted from the receiver */
+    uint64_t top;    /* if `says_top`: the highest counter of the receiver's DATA (rule 12) */
     bool says_top;
     uint8_t lowest, highest, flags;
 };

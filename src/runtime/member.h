@@ -13,8 +13,8 @@
 #include "net.h"
 #include "store.h"
 
-#define SELF_ROOM   512                 /* messages from the member to itself in one turn */
-#define OUTBOX_ROOM (16 * SESSION_ROOM) /* bytes to one peer in one turn */
+#define SELF_ROOM   512                 /* most messages of the member to itself in one turn */
+#define OUTBOX_ROOM (16 * SESSION_ROOM) /* most bytes that are sent to one peer in one turn */
 /* This mark stands in the place of the mark of a group, and means that the record is a note from
  * one host to another. */
 #define MEMBER_NOTE_MARK 0
@@ -41,7 +41,7 @@ struct outbox {
 /* A short message from the program around one member to the program around another. Each peer has
  * room for one note, so that notes do not take room from the messages of members. */
 struct note {
-    size_t length; /* 0: none */
+    size_t length; /* 0: there is no note */
     uint8_t bytes[ELECT_UV_NOTE];
 };
 
@@ -60,7 +60,7 @@ struct candidate {
 /* Packets of a peer that were rejected since its last authentic packet. */
 struct rejections {
     uint32_t count;
-    uint8_t reason; /* enum elect_rejection */
+    uint8_t reason; /* a value of enum elect_rejection */
     union elect_address from;
     elect_time last;
 };

@@ -6,8 +6,8 @@
 #include "filter.h"
 #include "session.h"
 
-#define NET_AT_ONCE 16 /* packets that one call receives */
-#define NET_QUEUE   32 /* packets that one call sends */
+#define NET_AT_ONCE 16 /* most packets that one call receives */
+#define NET_QUEUE   32 /* most packets that one call sends */
 
 struct net_packet {
     unsigned link;

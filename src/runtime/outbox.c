@@ -7,7 +7,7 @@
 
 #include "bytes.h"
 
-#define RECORD_HEAD 6 /* the mark of the group, and the length */
+#define RECORD_HEAD 6 /* bytes of the mark of a group and of the length */
 
 _Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 

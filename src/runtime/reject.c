@@ -14,9 +14,14 @@
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16            /* at most this many samples are inspected per second */
-#define ENOUGH  4             /* rejections in a row on each link before the reason is reported */
-#define RECENT  (10 * SECOND) /* the reason is reported for this long after the last rejection */
+#define SAMPLES 16 /* at most this many samples are inspected per second */
+
+/* A reason is reported after this many rejections in a row for each link. A restarted peer causes
+ * only one or two. */
+#define ENOUGH 4
+
+/* A reason is reported until this long after the last rejection. HELLOs are sent once a second. */
+#define RECENT (10 * SECOND)
 
 const char *elect_uv_rejection(enum elect_rejection reason)
 {

@@ -28,7 +28,7 @@
 #define SEAL_PROOF       16
 #define SEAL_MAX_PACKET  1200 /* small enough never to be fragmented */
 #define SEAL_MAX_CONTENT (SEAL_MAX_PACKET - SEAL_HEAD - SEAL_PROOF)
-#define SEAL_MAGIC       0x31454c45u /* "ELE1" */
+#define SEAL_MAGIC       0x31454c45u /* the bytes "ELE1" */
 #define SEAL_TYPE_OFFSET 4
 #define SEAL_TAG_OFFSET  12
 

@@ -95,7 +95,7 @@ enum session_refusal {
 struct session_memory {
     uint64_t sequence; /* the highest sequence of the peer's state in its present era */
     uint32_t incarnation;
-    uint8_t boot[SESSION_BOOT]; /* the boot id of that incarnation */
+    uint8_t boot[SESSION_BOOT]; /* the boot id of the peer's latest incarnation */
 };
 
 struct session {
@@ -162,7 +162,7 @@ struct sessions {
     uint8_t lowest, highest;  /* protocols that this member supports */
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* the sequence of this member's state on the disk */
-    uint64_t began;    /* the sequence when this life began */
+    uint64_t began;    /* the sequence of this member's state when this life began */
     uint64_t suspicion;
     uint16_t tried; /* packets counted against SESSION_HELLOS in this turn */
     bool lost;      /* this process has lost its state: see sessions_begin */
@@ -179,7 +179,7 @@ enum session_news {
     SESSION_ANSWERED, /* a packet must be sent back */
     /* A session was opened: store the facts about the peer; send the answer, if any. */
     SESSION_OPENED,
-    SESSION_REFUSED,   /* the peer was refused because of `why`: send the answer if any */
+    SESSION_REFUSED,   /* the peer was refused because of `why`: send the answer, if any */
     SESSION_MUST_STOP, /* this member is rolled back or a clone */
     SESSION_DATA,
     SESSION_HEARD, /* a HELLO of this session, or a copy of known DATA, perhaps on another link */
@@ -187,9 +187,9 @@ enum session_news {
 };
 
 struct session_event {
-    uint8_t news; /* enum session_news */
+    uint8_t news; /* a value of enum session_news */
     uint8_t peer;
-    uint8_t why; /* enum session_refusal */
+    uint8_t why; /* a value of enum session_refusal */
     bool lost;   /* the sender has lost its state */
     bool newest; /* DATA, or a HELLO made in this life, with the highest counter so far */
     bool later;  /* newer than all packets before it on this link, so the link works */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sodium.h>
 
-#define MAGIC         0x4554415453454c45u /* "ELESTATE" */
+#define MAGIC         0x4554415453454c45u /* the bytes "ELESTATE" */
 #define FORMAT        1
 #define BLOCK         4096
 #define HEAD          4096

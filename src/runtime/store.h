@@ -4,11 +4,12 @@
  *     pair 0: slot 0, slot 1     pair 1: slot 2, slot 3     128 KiB apart
  *
  * A write fills both slots of the pair that does not hold the latest record, and ends with one
- * fdatasync. Only then may the member send anything that depends on the record. When the file is
- * opened, the intact slot with the highest sequence wins. The record in that slot may be only in
- * the page cache, while the disk holds only the records of the other pair. Therefore store_open()
- * writes the record again to both slots of its pair: first over the copy that may be damaged, then
- * over the intact one, with a sync before, between and after.
+ * fdatasync. If that succeeds, the record is acknowledged, and only then may the member send
+ * anything that depends on the record. When the file is opened, the intact slot with the highest
+ * sequence wins. The record in that slot may be only in the page cache, while the disk holds only
+ * the records of the other pair. Therefore store_open() writes the record again to both slots of
+ * its pair: first over the copy that may be damaged, then over the intact one, with a sync before,
+ * between and after.
  *
  * An unreadable slot hides no acknowledged record if its twin, the other slot of the pair, is
  * intact: an acknowledged record was synced to both slots, and since then the twin has received
@@ -29,7 +30,7 @@
 
 #define STORE_GROUPS  64
 #define STORE_MEMBERS 64
-#define STORE_NAME    64 /* including its NUL */
+#define STORE_NAME    64 /* the room for the name of a group, including its NUL */
 #define STORE_STRIDE  (128 * 1024)
 #define STORE_SIZE    (4 * STORE_STRIDE)
 
