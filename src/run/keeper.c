@@ -33,7 +33,7 @@
  * restarts begins again at 0. */
 #define RESTARTS 3
 #define RAN_WELL (60 * SECOND)
-/* If too little of the lease is left for a restart, the keeper tries again after this time.. */
+/* If too little of the lease is left for a restart, the keeper tries again after this time. */
 #define TRY_AGAIN (SECOND / 10)
 
 struct keeper {
