@@ -71,8 +71,8 @@ struct page {
     _Atomic int restarts;   /* the command has failed, and the keeper will start it again */
     _Atomic uint64_t term;  /* the term under which the command works */
     _Atomic uint32_t lease; /* the lease in that term */
-    /* The exit status of the command; RUN_NOTHING: it was too late to start it. Before PHASE_EMPTY it
-     * is the status of the attempt before a restart. */
+    /* The exit status of the command; RUN_NOTHING: it was too late to start it. Before PHASE_EMPTY
+     * it is the status of the attempt before a restart. */
     _Atomic int status;
     _Atomic int waiter; /* process id of the waiter, which joins the command's process group */
     _Atomic int said;   /* the keeper has reported the end of the work to the daemon */
@@ -89,6 +89,7 @@ enum note_kind {
     NOTE_KILL,   /* stop the command, without any grace period */
     NOTE_THAW,   /* the member leads again; comes with a new connection to the daemon */
     /* Notes from the keeper to the runner. */
+    NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
     NOTE_STOPPING, /* the keeper stops the command: the office was not renewed in time */
     NOTE_KILLING,  /* value: how many milliseconds the command had to stop by itself */
     NOTE_FROZEN,

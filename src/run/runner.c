@@ -361,7 +361,8 @@ static void describe_stop(const struct runner *r, enum note_kind kind, char *tex
         snprintf(text, room, "%s %s", kind == NOTE_KILL ? "killing" : "ending", work_of(r));
 }
 
-/* Lets the keeper stop the command. `what` has happened, for the reason `why`, which may be empty. */
+/* Lets the keeper stop the command. `what` has happened, for the reason `why`, which may be empty.
+ */
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
     char stop[256];
@@ -589,7 +590,8 @@ static void tell_started(struct runner *r, pid_t command)
          elect_term_text(r->go.term, term));
 }
 
-/* Tells that the keeper stops or has frozen the command, because the keeper knows no later deadline. */
+/* Tells that the keeper stops or has frozen the command, because the keeper knows no later
+ * deadline. */
 static void tell_not_renewed(struct runner *r)
 {
     char stop[256];

@@ -1,5 +1,4 @@
-/* Tests handover.c, presence.c and membership.c: how a running leader is replaced, and that
- * elections do not disturb a leader. */
+/* Tests how a running leader is replaced, and that elections do not disturb a leader. */
 #include "mandate.h"
 
 /* Returns the highest of n processes after it has taken office. */
