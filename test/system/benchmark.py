@@ -1,5 +1,6 @@
-"""Tests the evaluation in bench/failover, which computes from the claims of contenders how long two led at the same time, and
-which contender led first after a fault. Also tests how bench/daemon reads the pages of flight recorders."""
+"""Tests the evaluation in bench/failover. The evaluation reads when each contender claimed to lead, and computes how long two of
+them led at the same time, and which contender led first after a fault. Also tests how bench/daemon reads a flight recorder page by
+page."""
 
 import importlib.machinery
 import importlib.util
@@ -29,7 +30,8 @@ def same(what, found, wanted):
 
 
 def spans(*parts, dies_after=None):
-    """Returns the spans of a file that grows while it is read."""
+    """Appends each part to a file of claims, and reads the file again after each part, as the benchmark does while a contender
+    writes the file. Returns all claims that were read."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "claims"
         claims = Claims(path).read()
@@ -85,7 +87,8 @@ same("the row to which others are compared exists and comes first", names[0], fa
 
 
 class Recorder:
-    """Answers as src/daemon/inquiry.c does: `next` continues the count, and `more` is false on the last page."""
+    """A fake flight recorder that answers requests page by page, as src/daemon/inquiry.c does: `next` is the number of the first
+    entry after the page, and `more` is false on the last page."""
 
     def __init__(self, entries, most):
         self.entries, self.most, self.finished = entries, most, False

@@ -120,7 +120,7 @@ class Nemesis:
             self.later(self.length(0.05, 3), lambda: self.start(name))
 
     def lose_state(self):
-        """Deletes the state of one member, while all others run and remember it."""
+        """Deletes the state file of one member while all other members run and remember this member, then readmits it."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return
@@ -132,7 +132,8 @@ class Nemesis:
         self.c.start(name)
 
     def roll_back(self):
-        """Gives a member an earlier state. The member must stop, and is then readmitted."""
+        """Restores an earlier copy of a member's state file. The daemon must refuse to run with this file, and the member is then
+        readmitted."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return

@@ -29,7 +29,7 @@ SHORT, LONG = 400000, 600000000  # leases: SHORT ends soon, LONG outlasts a busy
 
 
 def words(header):
-    """Returns the numbers of the words, and the magic number, from the header."""
+    """Reads the header TALK.H. Returns {word of the protocol: its number}, and the magic number of the protocol."""
     text = pathlib.Path(header).read_text()
     names = re.findall(r"^ +X\((\w+), [01]\)", text, re.M)
     return {name: i for i, name in enumerate(names)}, int(re.search(r"TALK_MAGIC +(0x\w+?)u", text)[1], 16)
@@ -38,8 +38,8 @@ def words(header):
 # ---- the daemon ----
 
 class Fake:
-    """Answers clients as the latest line of standard input requests: lead, follow, mute, or one of the wrong answers. After each
-    such line the fake daemon sends NEWS to all clients. The fake daemon prints a line when a client sends RESIGN."""
+    """A fake daemon. Each line of its standard input (lead, follow, mute, or one of the wrong answers) determines how it answers
+    clients from then on. After each such line it sends NEWS to all clients. It prints a line when a client sends RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)
@@ -135,7 +135,7 @@ class Lines:
         return line.decode()
 
     def until(self, pattern):
-        """Returns all lines up to and including the first that matches."""
+        """Returns the lines of the process up to and including the first line that matches the pattern."""
         lines, end = [], time.monotonic() + LIMIT
         while time.monotonic() < end:
             line = self.next(end - time.monotonic())
@@ -147,7 +147,7 @@ class Lines:
         raise AssertionError(f"no {pattern!r} after {lines[-20:]}")
 
     def written(self):
-        """Returns the lines of the process that were not read yet."""
+        """Returns the lines that the process has written since the last read."""
         lines = []
         while (line := self.next(0)) is not None:
             lines.append(line)
@@ -215,7 +215,8 @@ def spans(lines):
 
 
 def works_while_it_leads(place):
-    """The member is elected, deposed, and elected again with another token. Then the client is terminated, and resigns."""
+    """The client works only while its member leads: the member is elected, deposed, and elected again with another token. The
+    client is terminated at the end, and must then resign."""
     place.start_daemon("follow")
     place.start_program()
     assert not tokens(place.program.until(r"^does not lead main \(leader: b\)"))
@@ -232,8 +233,8 @@ def works_while_it_leads(place):
 
 
 def loses_the_daemon(place, stop, report):
-    """Stops the daemon with `stop`. Returns the lines that the program writes until it reports the loss, after the end of its
-    lease."""
+    """Calls `stop`, which makes the daemon unreachable for longer than a lease. Returns the lines that the program writes from then
+    on until it reports the loss of the daemon."""
     place.program.until("^works")
     stop()
     place.program.stop()  # separates earlier lines from later ones
@@ -245,15 +246,16 @@ def loses_the_daemon(place, stop, report):
 
 
 def uses_up(lines):
-    """Checks that each line shows less time left of the lease, because the lease is not renewed. At most one renewal may have
-    been in progress when the daemon stopped."""
+    """Checks that the remaining time of the lease decreases from line to line, because a stopped daemon does not renew the lease.
+    One increase is allowed, because one renewal may have been in progress when the daemon stopped."""
     left = spans(lines)
     renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
     assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
 
 
 def stops_with_the_daemon(place):
-    """The daemon is stopped for longer than a lease. The work ends by itself, and continues when the daemon continues."""
+    """The daemon is stopped for longer than a lease. The program stops its work by itself, and works again when the daemon is
+    continued and its member leads."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")
@@ -265,7 +267,7 @@ def stops_with_the_daemon(place):
 
 
 def outlives_the_daemon(place):
-    """The daemon is killed, then restarted. The program uses only the rest of its lease, and then queries the new daemon."""
+    """The daemon is killed, then restarted. The program works only until its last lease ends, and then queries the new daemon."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.end, "no daemon runs here")
@@ -303,7 +305,7 @@ def believes_no_lie(place):
 
 
 class Trio:
-    """Programs beside each of three real daemons, and all lines that the programs printed."""
+    """Three example programs, one beside each of three real daemons, and all lines that these programs have printed."""
 
     def __init__(self, cluster):
         self.cluster, self.programs, self.lines, self.ended = cluster, {}, {}, None
@@ -317,7 +319,8 @@ class Trio:
                 self.lines[name] += program.written()
 
     def tokens(self, name):
-        """Returns the tokens with which the program has worked. Each token must be a term of the member beside the program."""
+        """Returns the tokens with which the program has worked. Each of these tokens must be a term of the member beside the
+        program."""
         self.read()
         found = tokens(self.lines[name])
         assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
@@ -339,8 +342,8 @@ class Trio:
         wait(f"{name} stops its work with token {token}", does)
 
     def works(self, above=0):
-        """Waits for a token above `above`, and returns (name, token) of the program that works with the largest token. On a slow
-        machine a member whose program has ended may lead again. Such a member must resign."""
+        """Waits until a program works with a token above `above`, and returns (name, token) of the program with the largest token.
+        On a slow machine the member whose program has ended may be elected again, and must then resign."""
         def found():
             if self.ended and self.cluster.group(self.ended).get("leads"):
                 self.cluster.elect(self.ended, "resign")
@@ -350,8 +353,8 @@ class Trio:
 
 
 def one_of_three_works(cluster, trio):
-    """The leader is told to resign, then its program ends, then its daemon is killed. After each of these events a program works
-    with a new token."""
+    """First the leader resigns, then the program beside the next leader is terminated, and finally the daemon of the third leader
+    is killed. After each of these events a program must work with a new token."""
     first, _ = cluster.begin()
     for name in cluster.names:
         trio.start(name, "Python" if name == first else "C")

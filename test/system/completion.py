@@ -88,7 +88,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def read(self):
-        """Returns False when no process has the terminal open any more."""
+        """Reads output of the terminal into `seen`. Returns False when no process has the terminal open any more."""
         try:
             self.seen += os.read(self.master, 4096).decode(errors="replace")
         except OSError:
@@ -112,8 +112,8 @@ class Terminal:
 
 
 def unechoed(text):
-    """Returns a shell word that expands to the text but looks different, so that the echo of the terminal is not mistaken for
-    output."""
+    """Returns the text as two quoted parts, which the shell joins again. The terminal echoes the quotes, too, so a test cannot
+    mistake the echo of the typed text for output of the shell."""
     return f"'{text[:3]}''{text[3:]}'"
 
 
@@ -147,7 +147,8 @@ class Bash:
         self.stage = stage
 
     def offers(self, line):
-        """Calls the function as readline does, with = as a separate word."""
+        """Returns the completions that bash offers for the line. Calls the completion function in the same way as readline, which
+        passes each = as a separate word."""
         words = re.findall(r"[^\s=]+|=", line) + ([""] if line[-1:] in (" ", "=") else [])
         if line.endswith("="):
             words = words[:-1]

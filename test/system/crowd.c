@@ -1,6 +1,8 @@
-/* crowd SOCKET THREADS CONNECTIONS [REQUEST]: each thread opens CONNECTIONS connections as fast as
- * it can, sends the request on each, closes all of them and starts again, until standard input
- * ends. Prints how many connections were made. */
+/* Floods a socket with connections: crowd SOCKET THREADS CONNECTIONS [REQUEST]
+ *
+ * Each thread opens CONNECTIONS connections as fast as it can, sends the request on each of them,
+ * closes all of them and starts again, until standard input is closed. The program then prints how
+ * many connections were made. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -31,7 +31,7 @@ def play(case):
 
 
 def processes():
-    """Returns the processes of elect that this case started, in any session or process group."""
+    """Returns the processes of elect that this case started, whatever their session or process group."""
     found = []
     for pid in descendants():
         try:
@@ -72,7 +72,7 @@ class Theatre:
 
     def __init__(self, *words, columns=80, rows=24, env=(), jobs=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-theatre-", dir="/tmp"))
-        # `jobs` is true if the shell uses job control.
+        # `jobs` is true if the demonstration is started by a shell that uses job control.
         self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs
 
     def __enter__(self):
@@ -126,8 +126,8 @@ class Theatre:
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
     def resigns(self):
-        """Makes the leader resign, and returns its number. If the screen reports that the leader has just been deposed, the next
-        leader gets the key."""
+        """Presses the key that makes the leader resign until a leader has handed over, and returns the number of that leader. If
+        the leader is deposed before the key arrives, the key is sent to the next leader."""
         def handed_over():
             screen = self.screen()
             found = re.search(r"(\d) has handed over to \d", screen)
@@ -148,7 +148,7 @@ HAS_A_LEADER = r"(?:follows \d|LEADS)"  # any member may lead after an extra ele
 
 @case
 def keys(_):
-    """Each key has the effect that its description promises, and the screen shows the effect."""
+    """Each key does what its description promises, and the screen shows the result."""
     with Theatre(rows=200) as t:  # enough rows for all entries, even after some extra elections
         t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
                 r"\[\*\d\*\]", r"a majority of the voters granted")
@@ -186,8 +186,8 @@ def keys(_):
 
 @case
 def guides(_):
-    """The leader is selected until the user selects a process, the hints match the events, the help explains the keys, and the
-    demonstration ends with a summary."""
+    """The demonstration guides its user. It selects the leader until the user selects a process, gives hints that match the events,
+    explains all keys in its help, and ends with a summary."""
     with Theatre() as t:
         first = t.leader()
         t.shows(rf">{first} LEADS", "^ try k: kill the leader")
@@ -315,7 +315,7 @@ def pipe(*words, folder, **more):
 
 
 class Live:
-    """Runs a demonstration until `end` or `quit`, on a terminal whose output is not read."""
+    """A demonstration on a terminal from which no process reads. It runs until `end` or `quit` is called."""
 
     def __init__(self, folder):
         self.keyboard, terminal = pty.openpty()
@@ -368,9 +368,9 @@ def in_a_pipe(_):
 
 
 def by_guardian_or_lease(out):
-    """If both the leader and its guardian die, the other members wait for the lease. A guardian that survives reports the death
-    of the leader to the other members, unless the guardian stalls for longer than a lease. Returns True if the guardian reported
-    the death."""
+    """Checks in the output of the demonstration how the other members learned that a leader had died. If the guardian died, too,
+    the others must have waited for the lease. A surviving guardian must have reported the death, unless it stalled for longer than
+    a lease. Returns True if the guardian reported the death."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:
@@ -449,7 +449,8 @@ def killed_while_it_starts(_):
 
 @case
 def daemons_killed(_):
-    """A guardian that is killed from outside takes its member down, and the screen shows that the member is dead."""
+    """If a guardian is killed from outside the demonstration, its member dies, too, and the screen shows that the member is
+    dead."""
     with Theatre() as t:
         leader = t.leader()
         guardian = wait("its guardian runs", lambda: next((pid for pid in belonging_to(leader) if children(pid)), None))
@@ -465,7 +466,8 @@ def daemons_killed(_):
 
 @case
 def stopped_from_outside(_):
-    """Neither the screen nor the summary shows that a silent leader leads beyond its lease."""
+    """When a stopped leader no longer answers, neither the screen nor the summary claims that it still leads after its lease has
+    ended."""
     with Theatre() as t:
         leader = t.leader()
         for pid in belonging_to(leader):
@@ -480,14 +482,14 @@ def stopped_from_outside(_):
 
 @case
 def impatient(_):
-    """Keys have no effect while all members restart, and no member starts twice."""
+    """Keys that are pressed while all members restart have no effect, so no member is started twice."""
     with Theatre(rows=300) as t:
         t.leader()
         t.press("a", "a", "a")
         t.shows("all start again with")
         t.leader()
         screen = t.screen()
-        # A slow terminal may deliver the key after the restart, when the key has an effect.
+        # On a slow terminal a key may arrive only after the restart, and then starts another restart.
         began = len(re.findall("all start again with", screen))
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
@@ -508,7 +510,7 @@ def impatient(_):
 
 @case
 def children_of_others(_):
-    """The demonstration does not kill earlier children of its process."""
+    """The process that becomes the demonstration already had a child. The demonstration does not kill this child."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
             with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
@@ -564,7 +566,8 @@ def folders_of_others(_):
 
 @case
 def supervisor_is_stopped(_):
-    """The demonstration ends even if its supervisor is stopped, because the front then cleans up instead."""
+    """The demonstration ends even if its supervisor is stopped. Normally the supervisor cleans up; in this case the front process
+    does so."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -587,7 +590,8 @@ def reader_disappears(_):
 
 @case
 def both_killed(_):
-    """A folder is left when front and supervisor are killed. The next demonstration removes that folder, but no other folder."""
+    """If both the front process and the supervisor are killed, the folder of the demonstration is left behind. The next
+    demonstration removes that folder, but no other folder."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)

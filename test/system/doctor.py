@@ -23,7 +23,7 @@ from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
-# These times are so long that doctor reports no finding about a disk or a process that is slow under load.
+# With these long times, elect doctor does not complain about a slow disk or a stalled process when the machine is busy.
 CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
 MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
 QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
@@ -79,7 +79,8 @@ def stalls(_):
 
 @case
 def addresses_mixed_up(_):
-    """The configuration of a contains the addresses of b and c in the wrong order."""
+    """The addresses of members b and c are swapped in the configuration of member a. elect doctor reports this on each of the three
+    members."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other.conf"
         b, c = f"127.0.0.1:{p.ports['b']}", f"127.0.0.1:{p.ports['c']}"
@@ -93,7 +94,7 @@ def addresses_mixed_up(_):
 
 @case
 def unknown_here(_):
-    """Member d has the key, but only its own configuration contains d."""
+    """Member d has the key of the cluster, but the configurations of the other members do not contain member d."""
     with LocalCluster("abcd", times=QUICK) as p:
         of_d = p.folder / "of-d.conf"
         shutil.copy(p.conf, of_d)
@@ -109,7 +110,8 @@ def unknown_here(_):
 
 @case
 def wrong_clock(_):
-    """The clock of c runs 5 % too fast, while rho is 1 %."""
+    """The clock of member c runs 5 % too fast, although the configuration allows an error of only 1 % (rho). elect doctor reports
+    this."""
     if not MACHINE.exists():
         raise NotHere(f"needs {MACHINE.name}")
     with LocalCluster(times=QUICK) as p:
@@ -158,7 +160,7 @@ def one_of_three(_):
 
 @case
 def another_key(_):
-    """Member c has another key, so a and b report c, and c reports a and b."""
+    """Member c has a different key. elect doctor therefore reports member c on members a and b, and reports a and b on member c."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other"
         other.mkdir()
@@ -225,8 +227,8 @@ def no_daemon(_):
 
 @case
 def no_daemon_can_start(_):
-    """Without a daemon, doctor finds problems that would prevent a start or occur later. Its advice never changes the mode of a
-    file that is not a key."""
+    """When no daemon runs, elect doctor reports problems that would prevent the daemon from starting or would appear later. It
+    never advises changing the mode of a file that is not a key."""
     with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
         expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
                                                                   "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
@@ -267,8 +269,8 @@ def may_not_connect(_):
 
 @case
 def which_member(_):
-    """Without --id, doctor finds the member that runs on this machine, even if the user may not read its state. If no member
-    runs, doctor finds the member whose state is here."""
+    """Without --id, elect doctor examines the member that runs on this machine, even if the user may not read the state of that
+    member. If no member runs, it examines the member whose state file is on this machine."""
     with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
         status = p.folder / "run" / "member-1.status"
         status.parent.mkdir()
@@ -298,7 +300,7 @@ def which_member(_):
 
 @case
 def answers_without_findings(_):
-    """A process that answers on the status socket, but without findings, is not reported as a healthy daemon."""
+    """If a process answers on the status socket but sends no findings, elect doctor does not report a healthy daemon."""
     with LocalCluster(names="a") as p, socket.socket(socket.AF_UNIX) as door:
         (p.folder / "state").mkdir(exist_ok=True)
         door.bind(p.socket("a"))
@@ -317,7 +319,8 @@ def answers_without_findings(_):
 
 
 def with_own_keys(p):
-    """Starts all members, each with a key file of its own, and returns their configurations."""
+    """Starts all members and returns their configurations. Each member has its own copy of the key file, so that its keys can be
+    changed without a change on the other members."""
     confs = {}
     for n in p.names:
         folder = p.folder / f"of-{n}"
@@ -331,7 +334,8 @@ def with_own_keys(p):
 
 @case
 def rotation(_):
-    """The old key was removed only on a, so doctor on the other members advises removing it there, too."""
+    """The key of the cluster is replaced. When the old key has been removed only on member a, elect doctor advises the other
+    members to remove it, too."""
     with LocalCluster(times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()

@@ -1,6 +1,7 @@
-"""Runs every command line of the documents, in order, and compares the output with the documents. Directions are functions that
-follow the prose between the commands, and are selected by words of that prose. Commands that cannot run in a test are listed with
-the reason. Every link, file, verb and option in the documents must exist."""
+"""Runs every command line of the documents, in order, and compares the output with the documents. Some text between the commands
+tells the reader to do something. For each such text there is a *direction*, a function that does this, which is found by words in
+the text. Commands that cannot run in a test are listed with the reason. Every link, file, verb and option in the documents must
+exist."""
 
 import json
 import os
@@ -25,11 +26,12 @@ from lib.processes import die_with_parent, signal_both, wait  # noqa: E402
 
 PATIENCE = 300  # seconds to wait for events that normally take one or two seconds
 LONG = 1200  # the same, for long commands
-# These times replace the defaults, so that a member that stalls for seconds keeps its lease and its turn to be elected.
+# These times are longer than the defaults, so that a member that stalls for seconds neither loses its lease nor misses its turn to
+# be elected.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 1s\n"
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
-# ---- exceptions and their reasons; a document must still contain each exception ----
+# ---- commands that cannot run here or need special treatment; each of them must still be in its document ----
 
 BUILDS = "it builds, tests or measures for minutes: only looked up in the Makefile"
 MACHINES = "it needs root, systemd and three machines: test/system/machines.py"
@@ -67,7 +69,7 @@ EXITS = {
     "examples/README.md": {"echo one again | ELECT_TOKEN=65537 fenced store": 1},
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
-# These answers may change to the expected answer later.
+# A command that matches ASKS or whose error matches NOT_YET is repeated: its answer may only later be the one in the document.
 ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")
 NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|the daemon closed the connection")
 
@@ -75,7 +77,7 @@ NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|t
 # ---- output that differs from run to run ----
 
 def term(found):
-    """Replaces the counter of a term, because it depends on the number of candidacies, but keeps the owner."""
+    """Replaces the counter of a term by N, because the counter depends on the number of candidacies. Keeps the id of the owner."""
     return f"N.{int(found[0]) & 0xffff}"
 
 
@@ -93,7 +95,7 @@ def normal(text):
 
 
 def fits(said, shown):
-    """Returns True if the output fits the document, in which a line "..." stands for any lines."""
+    """Returns True if the output of a command is the one in the document, where a line "..." stands for any number of lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
 
@@ -110,8 +112,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields blocks of ten ports, so that each port keeps its last digit from the documents. Neither the kernel nor
-    lib/local_cluster.py assigns these ports."""
+    """Yields the leading digits of ten free ports that differ only in their last digit, so that each port can keep the last digit
+    that it has in the documents. Neither the kernel nor lib/local_cluster.py chooses these ports for other programs."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -119,7 +121,7 @@ def free_tens():
 
 
 class Going:
-    """A command that does not end by itself, and its current output."""
+    """A command that runs until the test ends it, and the output that it has printed so far."""
 
     def __init__(self, line, process):
         self.line, self.process, self.lines, self.news = line, process, [], threading.Condition()
@@ -154,7 +156,8 @@ class Going:
 
 
 class Player:
-    """Runs one document in a folder of its own, with the files that a reader finds in the tree and the compiled command."""
+    """Runs the commands of one document in a separate folder. The folder contains the source files that the commands use, and the
+    compiled command elect."""
 
     def __init__(self, name, folder):
         self.name, self.folder, self.text = name, pathlib.Path(folder), (pathlib.Path(ROOT) / name).read_text()
@@ -236,8 +239,8 @@ class Player:
     # -- one command --
 
     def ends(self, line, shown=None, comments=""):
-        """Checks that a command ends with the right exit code and output. Repeats queries, and orders that the daemon refuses
-        temporarily."""
+        """Runs a command until it ends, and checks its exit code and output. Repeats a query until the answer is right, and repeats
+        an order while the daemon refuses it temporarily."""
         complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
         wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
         limit = time.monotonic() + PATIENCE
@@ -388,7 +391,8 @@ class Player:
 # ---- directions ----
 
 def soon(what, holds):
-    """Waits until holds() returns a true value, and returns that value. Records a timeout as a failure."""
+    """Waits until holds() returns a true value, and returns that value. If the wait takes too long, records a failure and returns
+    None."""
     try:
         return wait(what, holds, PATIENCE)
     except Failure as failure:
@@ -410,8 +414,8 @@ def group(p, name, line=DEMO):
 
 
 def lead(p, name, line=DEMO):
-    """Waits until that member leads. If the member is slow, another member may lead, which then hands over, as often as
-    necessary."""
+    """Waits until the member `name` leads. If another member was elected because this member was slow, transfers leadership from
+    there, several times if necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
         if leader not in (None, name):
@@ -421,7 +425,7 @@ def lead(p, name, line=DEMO):
 
 
 def b_leads(p):
-    """Waits until b leads: only a is also up, and b ranks higher."""
+    """Waits until member b leads. Only a and b are running, and b ranks higher than a."""
     lead(p, "b")
     check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
@@ -459,17 +463,18 @@ def quick_start(p):
 
 
 def writes(p):
-    """Waits for the output of the leader's command, then ends the command, so that the next command of the document starts."""
+    """Waits until the command of the leader has written its output, then ends this command so that the next command of the document
+    can start."""
     soon("a leader writes", (p.folder / "times").exists)
     p.latest("fenced times").end()
 
 
 WRAPPER = """#!/bin/sh
-# elect with the configuration of the machine on which the command runs
+# runs elect with the configuration of the simulated machine whose folder is $HERE
 exec {elect} -c "$HERE/elect.conf" "$@"
 """
 SUDO = """#!/bin/sh
-# no change of user is necessary
+# stands in for sudo: ignores the option that names the user, and runs the command as the present user
 shift 2
 exec "$@"
 """
@@ -498,8 +503,8 @@ def three_machines(p):
 
 
 def start_three(p):
-    """Starts the three members. Member c leads and runs the commands. Changes of the membership wait for max-lease, so max-lease
-    is short."""
+    """Starts the three members so that member c leads and the following commands run on its machine. A change of the membership
+    must wait for max-lease, so max-lease is short here."""
     edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 900ms\nmax-lease = 9s\n")
     for p.here in "cab":
         going = p.start(f"elect daemon # {p.here}")
@@ -532,7 +537,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Makes observer a a voting member again."""
+    """Changes the role of member a from observer back to member, so that it votes again."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")
@@ -550,7 +555,8 @@ def lose_a_state(p):
 
 
 def take_state_away(p):
-    """Removes the state that elect init created because no other member answered in time."""
+    """Removes the state file that elect init created on member a. elect init should have refused, but no other member answered in
+    time."""
     for path in (p.machines["a"] / "state").glob("*.state"):
         path.unlink()
 

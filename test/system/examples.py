@@ -82,7 +82,7 @@ class Beside(LocalCluster):
         return wait(f"{label} prints {pattern!r}", lambda: re.search(pattern, self.said(label), re.M))
 
     def begin(self):
-        """Starts the daemons, waits until one leads, and chooses ports for the programs."""
+        """Starts the daemons, waits until one leads, and chooses free ports for the example programs."""
         found = super().begin()
         self.port = dict(zip(self.names, free_ports(len(self.names))))
         return found
@@ -106,8 +106,9 @@ class Beside(LocalCluster):
 
 # ---- mutual exclusion ----
 
-# Keeps recording that it has the lock, then sets the counter to the number that it read first, plus one. The counter is fenced,
-# so a process with a smaller pair than the latest one ends with status 3.
+# The program that runs while it has the lock. It reads the counter, records again and again that it has the lock, and then writes
+# the number that it read plus one. The counter is fenced: if another process has already used it with a larger pair (token, grant),
+# this program exits with status 3.
 INSIDE = """
 import fcntl, os, sys, time
 pair = int(os.environ["ELECT_TOKEN"]), int(os.environ["MUTEX_GRANT"])
@@ -163,15 +164,15 @@ class Mutex(Beside):
         return collections.Counter(int(s) for i in range(CROWDED) for s in re.findall(r"^exit (\d+)$", self.said(f"crowd-{i}"), re.M))
 
     def signs(self):
-        """Yields each (token, grant, pid, time, label) that the processes with the lock recorded."""
+        """Yields (token, grant, pid, time, label) for each sign of life that a process recorded while it had the lock."""
         path = self.folder / "signs"
         for line in path.read_text().rpartition("\n")[0].splitlines() if path.exists() else ():  # the last line may be incomplete
             token, grant, pid, at, label = line.split()
             yield int(token), int(grant), int(pid), int(at), label
 
     def deadlines(self):
-        """Returns {pid: end of its grant} for all processes that were killed too late, and checks that `mutex` stalled for its
-        whole margin in each case."""
+        """Returns {pid: end of its grant} for each process that `mutex` killed only after its grant had ended. This is allowed only
+        if `mutex` itself was suspended for the whole safety margin before the end of the grant, which the function checks."""
         found = {}
         for label in self.programs:
             for pid, killed, until, since in (map(int, line) for line in LATE.findall(self.said(label))):
@@ -181,8 +182,8 @@ class Mutex(Beside):
         return found
 
     def guests(self):
-        """Returns {(token, grant, pid): [first sign, last sign, label]} of all processes with the lock, up to the ends of their
-        grants."""
+        """Returns {(token, grant, pid): [time of the first sign of life, time of the last one, label]} of all processes that had
+        the lock. Signs of life after the end of a grant are left out."""
         found, deadlines = {}, self.deadlines()
         for token, grant, pid, at, label in self.signs():
             if at < deadlines.get(pid, float("inf")):
@@ -192,7 +193,7 @@ class Mutex(Beside):
 
     def stays(self, label):
         """Starts a process that keeps the lock for a long time, and returns the token with which the process got the lock. If a
-        slow machine does not renew the grant before the process has recorded anything, the process is killed and started
+        slow machine does not renew the grant in time, the process is killed before it has recorded anything, and is then started
         again."""
         self.launch(label, *self.lock(label, 10 ** 6))
 
@@ -206,15 +207,15 @@ class Mutex(Beside):
         return wait(f"{label} has the lock", found)
 
     def goes_on(self, label):
-        """Waits until the process that kept the lock has been killed, and others get the lock again."""
+        """Waits until the process that kept the lock has been killed, and until other processes get the lock again."""
         stayed, done = self.programs[label], self.exits()[0]
         wait(f"{label} ends", lambda: stayed.poll() is not None)
         holds("it was killed because it lost the lock", stayed.returncode == 75, stayed.returncode)
         wait("others get the lock", lambda: self.exits()[0] > done + 2 * CROWDED)
 
     def forge(self, label):
-        """Sends a forged release for a process without the lock. The process with the lock must keep it, unless a slow machine
-        delays its renewals; if another process got the lock, `judge` would find it."""
+        """Sends a forged message that releases the lock. The process with the lock must keep it, unless a slow machine delays its
+        renewals. If another process got the lock because of the forgery, `judge` reports that."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
             for port in self.port.values():
                 door.sendto(b"RELEASE 2 0", ("127.0.0.1", port))
@@ -244,8 +245,8 @@ class Mutex(Beside):
 
 @case
 def mutex(_):
-    """Processes lock and unlock while parts of the coordinating machine are killed during a lock: first the member, then the
-    whole machine, then only the coordinator."""
+    """Processes lock and unlock all the time. While one process keeps the lock, parts of the machine that coordinates the lock are
+    killed: first the member, then the whole machine, then only the coordinator."""
     with Mutex() as p:
         p.begin()
         first = p.stays("one")
@@ -275,16 +276,16 @@ def mutex(_):
 
 @case
 def mutex_commands(_):
-    """The exit status of lock is that of its command. Processes that the command leaves behind end with the command. Without
-    coordinators, lock waits."""
+    """The command `mutex lock` exits with the status of the command that it runs. Processes that this command leaves behind end
+    with it. If no coordinator runs, `mutex lock` waits for one."""
     with Mutex() as p:
         p.begin()
         p.over.touch()
         lock = p.lock("", 0)[:p.lock("", 0).index("--") + 1]
 
         def ends(label, *command):
-            """Returns the exit status. If a slow machine does not renew the grant in time, the command is killed with a message,
-            and started again."""
+            """Returns the exit status of the command. If a slow machine does not renew the grant in time, the command is killed
+            with a message, and is then started again."""
             def found():
                 done, said = p.launch(label, *lock, *command), len(p.said(label))
                 wait("the command ends", lambda: done.poll() is not None)
@@ -325,7 +326,8 @@ class Clocks(Beside):
             self.heard[name] = len(self.said(f"clock-{name}"))
 
     def lines(self, name):
-        """Returns (error, master or slave) of each line since `forget`."""
+        """Returns (error in ms, master or slave) for each line that the clock program has printed since the last call of
+        `forget`."""
         said = self.said(f"clock-{name}")[self.heard[name]:]
         return [(float(ms), what) for ms, what in re.findall(r"^([+-][\d.]+) ms, (\w+)$", said, re.M)]
 
@@ -333,11 +335,13 @@ class Clocks(Beside):
         return {name: self.lines(name)[-1] for name in names if self.lines(name)}
 
     def rounds(self):
-        """Returns an upper bound on the number of corrections by masters."""
+        """Returns how many lines the clock programs have printed as master. The masters have not corrected the clocks more often
+        than that."""
         return sum(self.said(f"clock-{name}").count(", master") for name in self.names if f"clock-{name}" in self.programs)
 
     def agree(self, names=None):
-        """Waits until new output shows that the clocks agree. Returns their mean error and the master."""
+        """Waits until newly printed lines show that the clocks agree. Returns the mean error of the clocks, and the name of the
+        master."""
         names = names or self.names
         self.forget()
 
@@ -350,14 +354,15 @@ class Clocks(Beside):
         return wait("the clocks agree", found)
 
     def agrees_upon(self, what, expected, since):
-        """Checks the mean error, which every further round may have changed by as much as a round trip took."""
+        """Checks that the clocks agree and have roughly the expected mean error. Each round since `since` may have changed this
+        mean by as much as one round trip took."""
         mean, _ = self.agree()
         bound = NEAR + STEP * (self.rounds() - since)
         holds(what, abs(mean - expected) < bound, mean, expected, bound)
 
     def alone(self, first, second):
-        """Waits until one of the two members with clocks is master. After a long stall the third member may lead, and then hands
-        over."""
+        """Waits until one of the two members with clocks is master. After a long stall the third member may be elected instead, and
+        is then ordered to hand over."""
         third = next(name for name in self.names if name not in (first, second))
 
         def found():
@@ -539,8 +544,8 @@ def cron(_):
 
 
 def leads(p):
-    """Returns (name, term) of the only member that reports that it leads. The other members may know a larger term, in which this
-    member has succeeded itself, but its jobs keep the term in which they began."""
+    """Returns (name, term) of the only member that reports that it leads. If the leader has succeeded itself, the other members may
+    report a larger term, but the jobs of the leader keep the term in which they began."""
     def found():
         leaders = [(name, group["term"]) for name in p.names if (group := p.group(name)).get("leads")]
         return leaders[0] if len(leaders) == 1 else None
@@ -548,7 +553,8 @@ def leads(p):
 
 
 def runs_on_the_leader(p, runs):
-    """Returns (token, name) of a run throughout which one member led, as queries before and after the run show."""
+    """Returns (token, name) that a run of the job recorded. Queries before and after this run show that the same member led all the
+    time."""
     def found():
         leader, before = leads(p), len(runs())
         wait("the job has run twice", lambda: len(runs()) > before + 1)
@@ -562,7 +568,7 @@ def runs_on_the_leader(p, runs):
 
 @case
 def cron_starts_nothing(_):
-    """cron.sh starts no job when little of the lease is left. When cron.sh is terminated, its job ends, too."""
+    """cron.sh starts no job when the lease will soon end. When cron.sh is terminated, its running job ends, too."""
     with Beside() as p:
         table, pid, fake = p.folder / "table", p.folder / "pid", p.folder / "bin" / "elect"
         fake.parent.mkdir()
@@ -588,7 +594,8 @@ def cron_starts_nothing(_):
 
 @case
 def embed(_):
-    """Three programs work without a daemon. When the working program is killed or hands over, another one works."""
+    """Three programs, each of which contains a member, work without a daemon. When the program that works is killed or hands over,
+    another program takes over the work."""
     with Beside() as p:
         (p.folder / "key").write_bytes(os.urandom(32))
         ports = free_ports(3)
@@ -597,15 +604,15 @@ def embed(_):
             p.launch(f"embed-{number}", BUILT / "embed", number, "key", *ports, cwd=p.folder)
 
         def tokens():
-            """Returns {number of the program: the tokens with which it has worked}."""
+            """Returns, for the number of each program, the set of tokens with which that program has worked."""
             found = {n: set(map(int, re.findall(r"^works with token (\d+)$", p.said(f"embed-{n}"), re.M))) for n in (1, 2, 3)}
             foreign = [t for n in found for t in found[n] if t & 0xffff != n]
             holds("each program uses only its own terms", not foreign, found)
             return found
 
         def works(but=None):
-            """Waits until a program works with a larger token than any token of program `but`, which has ended. Returns the
-            number of the working program."""
+            """Waits until a program works, and returns its number. If `but` is the number of a program that has ended, the token of
+            the working program must be larger than all tokens of that program."""
             above = max(tokens()[but]) if but else 0
             return wait("a program works", lambda: max(((t, n) for n, all_of_it in tokens().items() for t in all_of_it if t > above),
                                                  default=None))[1]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases ask one of several real daemons, which asks the others, why the leader changed last. The cases also export the faults of
-the members as a scenario, which the simulator must replay."""
+The cases ask one of several real daemons, which in turn asks the others, why the leader changed last. The cases also export the
+faults that the members recorded as a scenario, which the simulator must be able to replay."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ def knows_no_leader(p, name):
 
 
 def begin(p):
-    """Starts the members so that the highest leads and the next one is its heir, as in the simulator."""
+    """Starts the members so that the highest member leads and the second highest is its heir, as in the simulator."""
     p.start(p.names[-1])
     wait("the highest member answers", lambda: p.group(p.names[-1]))
     p.start(*p.names[:-1])
@@ -57,7 +57,7 @@ def begin(p):
 
 
 def recorded(p, name, since=0):
-    """Returns the rules that the member recorded since that time (CLOCK_BOOTTIME)."""
+    """Returns the rules, which are the reasons for steps, that the member has recorded since the time `since` (CLOCK_BOOTTIME)."""
     done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
     return [step.get("rule") for step in json.loads(done.stdout) if step["at_us"] > since]
 
@@ -67,9 +67,8 @@ def rules(said):
 
 
 def replays(p, name, leader):
-    """Checks that the simulator accepts the exported scenario, replays its events, and ends with the same leader. All running
-    members must answer. Otherwise the steps of the silent member would be missing, and the first lines of the scenario would name
-    that member."""
+    """Checks that the simulator accepts the exported scenario, replays its events, and ends with the same leader. The export is
+    repeated until every running member answers, because the scenario would otherwise lack the steps of a silent member."""
     file = p.folder / "history.elect"
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
@@ -100,8 +99,8 @@ def the_first_leader(_):
 
 
 class Between(threading.Thread):
-    """A status socket that forwards requests to a daemon, except requests for the recorder of one member. For that member the
-    socket answers slowly, always announces one more step, and counts the requests."""
+    """A status socket between elect explain and a daemon. It forwards all requests to the daemon, except requests for the flight
+    recorder of one member. These it answers slowly itself, always announcing one more step, and counts them."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -132,8 +131,8 @@ class Between(threading.Thread):
 
 @case
 def a_member_that_answers_without_end(_):
-    """A member whose answers never end does not delay the others, because elect explain stops asking that member and names it.
-    (All 400 steps of that member would take 100 s.)"""
+    """elect explain stops asking a member whose answers never end, and names that member, so that it does not delay the answers of
+    the other members. (All 400 steps of that member would take 100 s.)"""
     with members() as p:
         leader, _ = begin(p)  # the leader is usually c, so that the queried member comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
@@ -152,7 +151,8 @@ def a_member_that_answers_without_end(_):
 
 
 class Doubtful(Between):
-    """Adds steps as if that member had been the first candidate, granted itself a term twice, and not been elected."""
+    """Adds forged steps to the answers, as if a member had been the first candidate and had granted itself a term twice, but had
+    not been elected."""
 
     def page(self, request):
         said = ask(self.daemon_socket, request, LIMIT)
@@ -165,8 +165,8 @@ class Doubtful(Between):
 
 @case
 def a_candidate_was_not_the_first_leader(_):
-    """The first leader has ended properly, so its own steps are lost. The scenario must not treat a candidate of that time as the
-    first leader."""
+    """The first leader has exited properly, so its own steps are lost. The exported scenario must not treat a member that was only
+    a candidate at that time as the first leader."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -188,7 +188,7 @@ def a_candidate_was_not_the_first_leader(_):
 
 @case
 def the_first_leader_is_not_the_highest(_):
-    """A higher member starts later, and follows."""
+    """Member c, the highest member, starts after the others have elected a leader, and follows that leader."""
     with members() as p:
         p.start("a", "b")
         leader, _term = p.leader(among=["a", "b"])
@@ -243,8 +243,8 @@ def leader_process_dies(_):
 
 @case
 def leader_machine_is_lost(_):
-    """No guardian reports the death, so the others miss the leader and wait for its lease. The time without a leader counts from
-    the last renewal."""
+    """The machine of the leader fails, so no guardian reports the death. The other members miss the leader and wait until its lease
+    ends. elect explain counts the time without a leader from the last renewal of the lease."""
     with members() as p:
         old, _term = begin(p)
         since = clock()
@@ -287,7 +287,7 @@ def leader_resigns(_):
 
 @case
 def leader_stalls(_):
-    """The leader is stopped until its mandate has run out, and reports that loss when it continues."""
+    """The leader is stopped until its mandate has expired. When it is continued, it reports that it has lost the mandate."""
     with members() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
@@ -304,7 +304,8 @@ def leader_stalls(_):
 
 @case
 def leader_is_stopped(_):
-    """The history of the leader is lost with its process, but the other members have received its release."""
+    """The leader is terminated. Its history is lost with its process, but the other members have received its release, which
+    explains the change of leader."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -319,8 +320,8 @@ def leader_is_stopped(_):
 
 @case
 def leader_resigns_and_its_machine_is_lost(_):
-    """The leader resigns, sends messages for some time, and is then killed. In the scenario, the crash must come after the
-    resignation."""
+    """The leader resigns, continues to send messages for some time, and is then killed. In the exported scenario the crash must
+    come after the resignation."""
     with members() as p:
         old, _term = begin(p)
         resigned = 0
@@ -348,7 +349,7 @@ def leader_resigns_and_its_machine_is_lost(_):
 
 
 def parted(function):
-    """Runs a case on five machines, of which the case cuts two off."""
+    """Turns a function into a case that runs on five machines and cuts some of them off from the others."""
     def play(_):
         need_namespaces()
         with NamespaceCluster(ELECT, members=5, times=LONG_TIMES) as c:
@@ -361,7 +362,7 @@ def parted(function):
 
 
 def sides_of(script):
-    """Returns for each cut the two sets of member numbers that it separates."""
+    """Returns, for each cut in the scenario, the two sides that the cut separates, each as a set of member numbers."""
     return [frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
             for line in script.splitlines() if line.startswith("cut ")]
 
@@ -373,16 +374,17 @@ def replays_the_cut(c, leader, *sides):
 
 
 def replays_the_absence(c, leader, away, since):
-    """Checks that the scenario separates each member that was cut off from the leader, or pauses the member if it stalled for a
-    long time. On a busy machine other members may also miss the leader. If no other member misses the leader, exactly these
-    members are separated."""
+    """Checks what the scenario does with each member that was cut off: it separates the member from the leader or, if the member
+    stalled for a long time, pauses it. On a busy machine other members may also miss the leader. If no other member does, the
+    scenario must separate exactly the members that were cut off."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
         holds(f"{number} was away", number in apart or f"pause {number} " in script, script)
     if "pause" not in script and not any("MISSES" in recorded(c, n, since) for n in c.others(*away)):
         holds("no other member is separated", apart == numbers and "heal at " in script, script)
-    # Another member may recover in the scenario if a busy machine started that member after the others had elected a leader.
+    # A busy machine may start another member only after the others have elected a leader. The scenario then lets that member
+    # recover.
     crashed = {line.split()[1] for line in script.splitlines() if line.startswith("crash ")}
     holds("none of these crashed", not crashed & {str(c.number(n)) for n in (leader, *away)}, script)
 
@@ -408,7 +410,7 @@ def leader_is_cut_off(c, old):
 
 @parted
 def no_side_has_a_majority(c, old):
-    """No side of the cut has a majority. Candidacies that fail during the cut are not offices."""
+    """The network is cut so that no side has a majority. Candidacies that fail during the cut must not be reported as offices."""
     with_it = next(n for n in c.names if n != old)
     sides, since = [(old, with_it), *[(n,) for n in c.others(old, with_it)]], clock()
     c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
@@ -421,7 +423,8 @@ def no_side_has_a_majority(c, old):
 
 
 def cut_off(c, away):
-    """Cuts members off, and waits until these members have missed their leader and no longer report that leader to each other."""
+    """Cuts off the members in `away`. Waits until they have missed their leader, and no longer report it to each other as the
+    leader."""
     since = clock()
     c.part(away, c.others(*away))
 
@@ -434,8 +437,8 @@ def cut_off(c, away):
 
 @parted
 def two_followers_are_cut_off(c, leader):
-    """The leader does not change, but the scenario contains the absence of the followers. The followers usually return before the
-    lease ends, when they grant a renewal again."""
+    """Two followers are cut off, but the leader does not change. The exported scenario must contain their absence. The followers
+    usually return before the lease ends, and then grant a renewal to the leader again."""
     away = c.others(leader)[:2]
     since = cut_off(c, away)
     c.heal()
@@ -446,8 +449,8 @@ def two_followers_are_cut_off(c, leader):
 
 @parted
 def two_followers_miss_a_hand_over(c, old):
-    """When the followers return, another member leads. During the cut, one follower reported to the other the leader that both
-    missed."""
+    """Two followers are cut off, and another member leads when they return. During the cut, one of them reported the old leader to
+    the other, although both missed that leader."""
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
@@ -461,7 +464,7 @@ def two_followers_miss_a_hand_over(c, old):
 
 @case
 def all_stall(_):
-    """All members are stopped, and the lease ends long before any member can report the loss."""
+    """All members are stopped at once. The lease ends long before they are continued and can report its loss."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:
@@ -477,7 +480,8 @@ def all_stall(_):
 
 @case
 def no_member_leads_now(_):
-    """The explanation names the last leader, the end of its office, the reason, and the attempts since."""
+    """If there is no leader at present, elect explain names the last leader, the end of its office and the reason, and the attempts
+    to elect a leader since then."""
     with members() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]
@@ -532,7 +536,7 @@ def on_a_ring(_):
 
 @case
 def without_a_mandate(_):
-    """Without a mandate the other members do not wait for a lease, so elect explain does not report the time without a leader."""
+    """Without a mandate the other members do not wait for the end of a lease, so elect explain reports no time without a leader."""
     with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})

@@ -2,9 +2,9 @@
 """Tests real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]]
 [--jobs N]
 
-A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default, the suite runs the fewest cases that cover every
-fault, and every number of members with every algorithm. After each case the safety checker judges the claims (P1 to P3), the
-writes and the logs.
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default the suite runs as few cases as possible, but tests every
+fault, and every number of members with every algorithm. After each case the safety checker checks the evidence: the claims of
+members to lead (properties P1 to P3), the writes and the logs.
 
 Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
@@ -43,7 +43,7 @@ def fault(**needs):
 
 
 def same(c, before, among=None):
-    """Checks that the leader and its term have not changed."""
+    """Checks that the leader and its term are still those in `before`."""
     now = c.leader(among)
     holds("the leader has changed:", now == before, before, "->", now)
 
@@ -90,7 +90,8 @@ def leader_killed(c):
 
 @fault()
 def member_killed(c):
-    """The guardian reports the death of its member. Promises to clients are still kept, as the safety checker verifies."""
+    """Only the member's process is killed, so its guardian reports the death. The safety checker verifies that promises to clients
+    were still kept."""
     leader, term = c.begin()
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
@@ -291,8 +292,8 @@ def leader_is_the_bridge(c):
 
 @fault()
 def leader_beyond_the_bridge(c):
-    """One member, the bridge, hears all members. The leader and its side hear only about half of the members, but still a
-    majority."""
+    """The members are cut into two sides, but one member, the bridge, hears both sides. The leader and its side have a majority
+    only together with the bridge."""
     before = c.begin()
     rest = c.others(before[0])
     mine = 1 + (len(c.names) - 1) // 2 - 1  # these members are a majority together with the bridge and the leader
@@ -525,7 +526,8 @@ def wrong_configuration(c):
 
 @fault(extra=("twin",))
 def duplicate_id(c):
-    """Another machine with the address and the first state of a member replaces that member on the network."""
+    """A second machine takes the place of a member in the network, with the same address and a copy of the state file that this
+    member had before its first start."""
     before = c.begin()
     follower = a_follower(c, before[0])
     twin, hub = c.space("twin"), c.space("hub")
@@ -537,8 +539,8 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # on a slow machine the others may hear the second process only when they no longer hear the first: then its state counts as
-    # old
+    # On a slow machine the others may hear this second process only when they no longer hear the first one. They then report that
+    # the state file of the second process is old.
     holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
@@ -572,7 +574,7 @@ def key_rotated(c):
     same(c, before)
 
 
-# ---- elections without a mandate, in which the safety checker finds two leaders ----
+# ---- elections without a mandate: the safety checker must find two leaders ----
 
 TEXTBOOK = "mandate = none"
 
@@ -601,7 +603,8 @@ def killed_without_a_mandate(c):
 # ---- the list of cases ----
 
 def cases():
-    """Returns cases with every fault once, and with every size and algorithm together. make soak runs the whole matrix."""
+    """Returns cases in which every fault occurs once, and every number of members occurs with every algorithm. make soak runs all
+    combinations."""
     kinds = list(itertools.product(SIZES, ALGORITHMS))
     return ["/".join((name, *kinds[i * 5 % len(kinds)])) for i, name in enumerate(FAULTS)]
 
@@ -639,7 +642,7 @@ def one_case(elect, case):
 
 
 def matrix(seed):
-    """Returns cases with every fault, size and algorithm, in an order that depends on the seed."""
+    """Returns all combinations of a fault, a number of members and an algorithm, in an order that depends on the seed."""
     every = ["/".join(case) for case in itertools.product(FAULTS, SIZES, ALGORITHMS)]
     random.Random(seed).shuffle(every)
     return every

@@ -94,7 +94,8 @@ TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 
 @case
 def permissions(_):
-    """Each refusal names the object that the user may not access, and the user or group that may."""
+    """If a user may not access a file, a folder or a socket, the error message names it, and names the user or group that may
+    access it."""
     need_root()
     group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
@@ -157,7 +158,8 @@ def permissions(_):
 
 @case
 def sockets_by_path(_):
-    """An error names the path given with -S. Any of a member's sockets may be given, and the command finds the other sockets."""
+    """With -S a command accepts the path of any of a member's sockets, and finds the other sockets by itself. If the path is wrong,
+    the error message names it."""
     with LocalCluster() as p:
         p.begin()
         for path in (p.conf, p.folder):
@@ -402,7 +404,8 @@ def unwise_settings_are_logged(_):
 
 @case
 def init_queries_for_longer_than_a_renewal(_):
-    """The first query is sent before a session exists, so the other members hear only the second query, a renewal later."""
+    """elect init sends its first query before it has a session with the other members. They therefore hear only the second query,
+    which is sent a renewal later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")
@@ -412,7 +415,8 @@ def init_queries_for_longer_than_a_renewal(_):
 
 @case
 def init_waits_for_a_late_member(_):
-    """One member remembers c but answers late, while another member, which has never met c, answers often."""
+    """elect init for member c must wait for the answer of member a, which remembers c but answers late. Meanwhile member b, which
+    has never met c, answers often."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         p.start("a", "c")
         p.leader()
@@ -422,8 +426,8 @@ def init_waits_for_a_late_member(_):
         os.unlink(p.state("c"))
 
         def asked():
-            """Returns the process of elect init. Returns None if elect init exited with 0 because the late member did not answer
-            in time on this busy machine."""
+            """Runs elect init and returns its process. Returns None if elect init exited with 0, because the late member did not
+            answer in time on this busy machine."""
             before = p.log("b").count("c has lost its state")
             signal_both(p.daemons["a"], signal.SIGSTOP)
             asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)

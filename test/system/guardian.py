@@ -49,7 +49,7 @@ class Watched(LocalCluster):
         return member_of(self.daemons[name].pid)
 
     def leads_until(self):
-        """Returns a time before which the leader's lease does not end."""
+        """Returns a lower bound on the end of the leader's lease."""
         asked = clock()
         return asked + answer(self.socket(self.first), {"verb": "is-leader"})["left_us"]
 
@@ -64,7 +64,8 @@ class Watched(LocalCluster):
         os.kill(self.pid(name or self.first), signal.SIGKILL)
 
     def times_in_history(self, text):
-        """Returns how often the text was logged, including repetitions that the log only counts."""
+        """Returns how many times the text was logged. If the log has counted similar entries instead of repeating them, these are
+        included."""
         said = ask(self.socket(self.first), {"verb": "history"})
         return sum(1 + e.get("repeated", 0) for e in said["history"] if text in e["text"]) if said else 0
 
@@ -73,7 +74,8 @@ class Watched(LocalCluster):
 
 
 def talker_of(user, path):
-    """Connects as that user, whom the kernel then reports to the daemon during the whole connection."""
+    """Connects to the socket as the given user. The kernel continues to report this user to the daemon as long as the connection
+    exists."""
     os.seteuid(user)
     try:
         return Talker(path)
@@ -82,7 +84,8 @@ def talker_of(user, path):
 
 
 def use_up_burst(t):
-    """Starts work until the user's burst is used up. If the burst is never used up, this machine must be slower than the pace."""
+    """Starts work repeatedly, until the daemon refuses because the user's burst is used up. If the burst is never used up, this
+    machine must be so slow that it stays below the permitted pace."""
     begun = time.monotonic()
     for _ in range(1000):
         said = t.hold(flags=NOW)
@@ -95,8 +98,8 @@ def use_up_burst(t):
 
 
 def yield_until_another_leads(t, look):
-    """Makes the run yield until another member leads. If slow members do not take over, the same member leads again, and the run
-    yields again."""
+    """Makes the run yield until another member leads. If the other members are too slow to take over, the same member leads again,
+    and the run must yield once more."""
     def another_leads():
         t.say("RESIGN", group="main")
         said = t.until_hears("DONE", "REFUSED")
@@ -139,7 +142,8 @@ def both_killed(_):
 
 @case
 def waits_for_the_lock(_):
-    """A daemon whose state file is in use queries the process that uses the file once, and starts when the file is free."""
+    """While another process uses its state file, a daemon waits. It queries that process only once, and starts when the file is
+    free."""
     with LocalCluster("a") as p, socket.socket(socket.AF_UNIX) as door, open(p.state("a"), "r+b") as held:
         fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         door.bind(p.socket("a"))
@@ -161,8 +165,8 @@ def waits_for_the_lock(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member waits until the work has stopped, hands over and ends. Another daemon that is started in
-    the meantime waits until the member has ended."""
+    """When its guardian dies, the member waits until the work has stopped, hands leadership over and exits. If a new daemon is
+    started for the same member in the meantime, it waits until the old process has exited."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -257,8 +261,8 @@ def guardian_stopped(_):
 
 @case
 def guardian_too_late(_):
-    """A guardian that continues only after the lease sends no testament, because another member has led since, and its office may
-    also have ended."""
+    """A guardian is stopped until the lease of its dead member has ended. When it is continued, it sends no testament, because
+    another member has led since then, and the office of that member may also have ended."""
     with Watched(MIDDLE) as p:
         p.begin()
         p.daemons[p.first].send_signal(signal.SIGSTOP)
@@ -328,8 +332,8 @@ def killed_with_a_holder(_):
 
 @case
 def holder_without_a_word(_):
-    """A run disconnects without reporting that its work has ended. No testament is sent, and no other work starts before the
-    deadline of the lost work."""
+    """A run disconnects without reporting that its work has ended, so the work may still be running. Therefore no testament is
+    sent, and no other work starts before the deadline of this work."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -350,7 +354,8 @@ def holder_without_a_word(_):
 
 @case
 def loose_holder(_):
-    """Work that cannot be killed voids the testament. When that work has ended, a testament exists again."""
+    """The guardian has no testament to send while work runs that is not killed when its office is lost (LOOSE). When that work has
+    ended, the guardian has a testament again."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -375,8 +380,9 @@ def loose_holder(_):
 
 @case
 def two_loose_runs(_):
-    """The guardian registers one run at a time. A run that waited for its user's pace must not overtake a run that the guardian
-    has registered in the meantime. Work that cannot be killed voids the testament, whichever run worked before."""
+    """Two runs have work that is not killed when its office is lost (LOOSE). The guardian registers only one run at a time: a run
+    that had to wait because its user started too much work must not overtake a run that the guardian has registered in the
+    meantime. Whichever of them works, there is no testament."""
     need_root()  # for two users
     with Watched() as p:
         p.begin()
@@ -412,7 +418,7 @@ def two_loose_runs(_):
 
 @case
 def unhealthy_run_that_the_guardian_knows(_):
-    """An unhealthy run does not prevent a healthy run from working."""
+    """An unhealthy run does not prevent a healthy run on the same member from working."""
     with Watched() as p:
         p.begin()
         guardian = p.daemons[p.first]
@@ -472,8 +478,8 @@ def resigns(_):
 
 @case
 def yields_after_the_last_promise(_):
-    """All processes of a run are killed. Some of its work may survive, so the member leads until the lease of the run has ended,
-    and only then hands over. With --on-exit hold the member keeps its leadership."""
+    """A run disconnects because all of its processes are killed. Some of its work may survive, so the member stays leader until the
+    lease of the run has ended, and only then hands over. With --on-exit hold the member does not hand over."""
     for flags in (YIELDS, 0):
         with Watched(MIDDLE) as p:
             p.begin()
@@ -510,7 +516,8 @@ def terminated(_):
 
 @case
 def work_does_not_answer(_):
-    """If work neither stops nor answers when it is told to stop, the other members wait for its lease, but no longer."""
+    """If work neither stops nor answers when the daemon tells it to stop, the other members wait until the lease of the work has
+    ended, but no longer."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -524,9 +531,9 @@ def work_does_not_answer(_):
 
 
 def run_loses_its_leader(disturb):
-    """The member of a healthy run loses its office, but notices the loss late. All messages must be true. On a slow machine the
-    daemon may log that the run has not stopped yet, but must later log that the run has stopped. The daemon must not report that
-    the run died, and the run must not report that the daemon died."""
+    """The member of a healthy run loses its office, but notices the loss late. All messages about this must be true. On a slow
+    machine the daemon may log that the run has not stopped yet, but must later log that the run has stopped. The daemon must not
+    report that the run died, and the run must not report that the daemon died."""
     with Watched(MIDDLE) as p:
         p.begin()
         with open(p.folder / "run.log", "w") as log:
@@ -562,8 +569,8 @@ def run_of_a_leader_that_is_cut_off(_):
 
 @case
 def told_after_its_lease(_):
-    """A run may hear only at the end of its lease that its member no longer leads. Even then the run can report that its work has
-    ended, and wait for its next turn."""
+    """A run may learn only when its lease ends that its member no longer leads. Even then the run can report that its work has
+    ended, and can wait for its next turn."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -594,7 +601,7 @@ def run_of_a_leader_that_is_paused(_):
 
 @case
 def guardian_dies_before_it_registers_a_run(_):
-    """A run never works if the guardian dies before it has registered the run. The member then hands over."""
+    """If the guardian dies before it has registered a run, the work of this run never starts, and the member hands over."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -614,8 +621,8 @@ def guardian_dies_before_it_registers_a_run(_):
 
 @case
 def reports_its_end_and_disconnects(_):
-    """The daemon reads the last report of a run that disconnects, even if the run has left an answer unread. The guardian gets
-    the channel back."""
+    """The daemon reads the last report of a run that has disconnected, even if the run did not read every answer. The guardian then
+    gets back its channel to the run."""
     with Watched() as p:
         p.begin()
         for _ in range(20):
@@ -646,7 +653,7 @@ def reports_its_end_and_disconnects(_):
 
 @case
 def children_ignored(_):
-    """The daemon works even if it inherits an ignored SIGCHLD from a supervisor."""
+    """The daemon works even if its supervisor ignores SIGCHLD, a setting that the daemon inherits."""
     with Watched() as p:
         for name in p.names:
             with open(p.folder / f"{name}.log", "a") as log:
@@ -712,7 +719,7 @@ def client(_):
 
 @case
 def client_library(_):
-    """The example clients work while the member beside them leads, and no other member leads before the clients have stopped."""
+    """The example clients work while the member beside them leads. Another member may lead only after the clients have stopped."""
     built = os.path.dirname(os.path.abspath(ELECT))
     programs = [[sys.executable, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples/client.py")],
                 [os.path.join(built, "examples/client")]]
@@ -841,7 +848,7 @@ def refused(_):
 
 @case
 def peers_restart(_):
-    """A testament also reaches members that have restarted since the office began, in their new sessions."""
+    """A testament also reaches members that have restarted since the office began, and that therefore have new sessions."""
     with Watched() as p:
         p.begin()
         for name in [n for n in p.names if n != p.first]:
@@ -872,8 +879,8 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader, or its guardian, at that system call. Then kills both processes, and later reports the end of the
-    work."""
+    """Kills the leader's member or its guardian at its system call `call` with the number `number`. Then kills both processes, and
+    later reports that the work has ended."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
@@ -916,8 +923,8 @@ def killed_at(p, who, call, number, flags):
 
 
 def calls_made(who, flags):
-    """Returns the system calls between the request for a turn and the work, each as (name, number of the call among those with
-    that name)."""
+    """Returns the system calls that the process makes from the moment when a run asks for its turn until the work starts. Each call
+    is (name, its number among the calls with that name)."""
     with Watched() as p:
         p.begin()
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tests the hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
-Hooks run in order, one at a time, for the present leader, with a timeout, and only if no other user can change their path. The
-hook of this suite is a script that records each run, and executes the content of a file beside the script."""
+Hooks run in order and one at a time, for the present leader, and with a time limit. A hook runs only if no other user can change
+the file or its path. The hook of this suite is a script that records when it begins and ends, and executes the content of a file
+beside the script."""
 
 import collections
 import contextlib
@@ -26,7 +27,7 @@ from lib.times import LONG_TIMES, TIMES  # noqa: E402
 
 HOOKS = ("pre-leader", "on-leader", "on-follower", "on-leader-change")
 SCRIPT = """#!/bin/sh
-# $1 is recorded as a name; hooks have no arguments
+# $1 is the word "begins" or "ends"; a hook itself has no arguments
 note() {
     read -r up rest < /proc/uptime
     echo "$1 $ELECT_NODE $ELECT_HOOK $ELECT_GROUP $ELECT_LEADER $ELECT_TERM $ELECT_TOKEN $$ $up $# ${status:-0}" >> "FOLDER/noted"
@@ -62,11 +63,13 @@ class Hooked(LocalCluster):
         new.rename(path)
 
     def all_notes(self):
-        """Returns all notes in the order in which the hooks wrote them. A hook writes its last note before it ends."""
+        """Returns the notes of all hooks in the order in which they were written. A hook writes a note when it begins, and another
+        note just before it ends."""
         return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
 
     def notes(self, node=None, begun=True):
-        """Returns the notes about the beginnings or the ends of hooks, of all members or of one."""
+        """Returns the notes that hooks wrote when they began or, if `begun` is false, when they ended. With `node`, returns only
+        the notes of that member."""
         return [note for note in self.all_notes() if (note.what == "begins") == begun and node in (None, note.node)]
 
     def hooks_of(self, node):
@@ -89,9 +92,9 @@ class Hooked(LocalCluster):
                 runs[where] = None
 
     def settled(self):
-        """Waits until the on-leader hook of the leader has ended, and returns (leader, token). The token is that of the hook,
-        because a leader that succeeds itself in a larger term keeps its office, and runs no hook for the new term. A slow machine
-        may elect another leader in the meantime."""
+        """Waits until on-leader has been started on the leader, and returns (leader, token of that hook). The leader's present term
+        may be larger, because a leader that succeeds itself in a larger term keeps its office, and runs no hook for the new term. A
+        slow machine may elect another leader in the meantime."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
@@ -99,7 +102,8 @@ class Hooked(LocalCluster):
         return wait("the hooks of the leader were run", found)
 
     def promised(self):
-        """Returns (leader, token, until) of a settled leader, whose lease does not end before `until`."""
+        """Returns (leader, token, until) of a leader that has started on-leader, and whose lease does not end before the time
+        `until`."""
         def found():
             leader, token = self.settled()
             now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
@@ -108,8 +112,8 @@ class Hooked(LocalCluster):
         return wait("a leader keeps its office", found)
 
     def undone_before(self, former, term, note, until):
-        """Checks that on-follower of that term ended before this note, unless the note came after the end of the lease. Returns
-        True if on-follower ended before the note."""
+        """Checks that on-follower of the former leader ended before this note was written, unless the note was written after the
+        end of the lease. Returns True if the note was written after the end of the lease."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
@@ -126,8 +130,8 @@ def is_hook(pid, program):
 
 
 def lost_its_lease(p, name, since=0):
-    """Returns True if the leader lost its lease because its machine stalled. The hook of such a leader may have ended too late,
-    and the member may lead again before it could run on-follower."""
+    """Returns True if the log shows that the leader lost its lease, because its machine stalled. In this case a hook may have ended
+    too late, and the member may lead again before it could run on-follower."""
     log = p.log(name)[since:]
     return "not renewed in time" in log or "has run out" in log
 
@@ -150,7 +154,8 @@ def in_order(_):
 
 
 def each_in_order(p, name):
-    """Checks the order pre-leader, on-leader, on-follower, and that a member that never leads runs only on-leader-change."""
+    """Checks that the hooks of a leader ran in the order pre-leader, on-leader, on-follower, and that a member that never led ran
+    only on-leader-change."""
     asked = led = None
     for note in p.notes(name):
         if note.hook in ("pre-leader", "on-leader"):
@@ -180,7 +185,8 @@ def declines(_):
         wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
-            """Returns True if a member has declined. Member a hands over if it was elected first, which is also correct."""
+            """Returns True if member b or c has declined to lead. If neither was elected yet, because member a was elected first,
+            transfers leadership from a to b."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exited with status 1: this member declines" in p.log(n) for n in "bc")
@@ -192,8 +198,8 @@ def declines(_):
 
 @case
 def all_decline(_):
-    """If all members decline, leadership does not move around as fast as possible. From its second failure on, each member waits
-    before its next office, twice as long each time."""
+    """If all members decline to lead, leadership does not move from one to the next as fast as possible. After its second failure
+    and after each later one, a member waits before its next office, and each wait is twice as long as the previous one."""
     for hook, words in (("pre-leader", "this member declines"), ("on-leader", "this member resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
@@ -211,8 +217,8 @@ def all_decline(_):
 
 @case
 def while_pre_leader_runs(_):
-    """No client hears that the member leads until pre-leader agrees. A member that loses its office earlier does not wait for the
-    hook."""
+    """A member tells no client that it leads until its pre-leader hook agrees. If the member loses its office before that, it does
+    not wait for the hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
@@ -263,7 +269,7 @@ def fails_repeatedly(_):
 
 
 def outcomes(p, name):
-    """Returns {token: [exit status of each on-leader, or None for a killed one]}."""
+    """Returns {token: [exit status of each on-leader hook that ran with this token]}. The status is None if the hook was killed."""
     found = {}
     for note in p.all_notes():
         if (note.node, note.hook) == (name, "on-leader"):
@@ -354,14 +360,15 @@ def member_killed_and_not_undone(_):
 
 @case
 def guardian_killed(_):
-    """If its guardian dies, the member itself runs on-follower, hands over and ends."""
+    """If the guardian dies, its member runs on-follower itself, hands over and exits."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", "sleep 0.3")
         p.start()
 
         def begun():
-            """Returns a leader whose on-leader has ended, because the others would wait for the lease while on-leader runs. A
-            member runs on-leader-change for its own office only after on-leader."""
+            """Returns a leader whose on-leader has ended: if the guardian died while on-leader runs, the others would wait for the
+            lease. A member runs on-leader-change for its own office only after on-leader, so this later hook shows that on-leader
+            has ended."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -381,7 +388,8 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_and_not_undone(_):
-    """The other members wait for the lease if on-follower keeps failing, or if a hook is running when the guardian dies."""
+    """The other members wait until the lease ends if on-follower fails again and again, or if a hook is running when the guardian
+    dies."""
     for hook, does in (("on-follower", "status=2"), ("on-leader", "touch FOLDER/runs; sleep 1000")):
         with Hooked(times=TIMES) as p:
             p.does(hook, does.replace("FOLDER", str(p.hooks)))
@@ -403,8 +411,9 @@ def guardian_killed_and_not_undone(_):
 
 @case
 def guardian_killed_during_on_leader(_):
-    """on-follower waits until the hook of the dead guardian has ended. Otherwise on-follower could come before something that
-    on-leader is still about to do. The wait ends with the lease, because the hook parent may be stopped."""
+    """The guardian dies while its on-leader runs. The member starts on-follower only when this on-leader has ended, because
+    on-leader could otherwise still do something after on-follower. The member waits only until the lease ends, because a stopped
+    hook parent would make it wait forever."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", f"[ -e {p.hooks}/runs ] || {{ echo $ELECT_NODE > {p.hooks}/new; mv {p.hooks}/new {p.hooks}/runs; sleep 1000; }}")
         p.start()
@@ -433,8 +442,8 @@ def guardian_killed_during_on_leader(_):
 
 @case
 def stopped_during_on_follower(_):
-    """A service manager that stops the unit sends SIGTERM to all processes of the unit, including hooks. on-follower must then
-    run again."""
+    """A service manager that stops a unit sends SIGTERM to all processes of the unit, including hooks. If on-follower is terminated
+    in this way, it must run again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}; sleep 0.5")
         p.start()
@@ -456,7 +465,7 @@ def stopped_during_on_follower(_):
 
 @case
 def stopped_during_on_follower_of_the_guardian(_):
-    """When the member has died, only the guardian can run a terminated on-follower again."""
+    """A terminated on-follower must run again. If the member has died, only the guardian can do this."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
         p.start()
@@ -471,7 +480,7 @@ def stopped_during_on_follower_of_the_guardian(_):
 
 
 def everything(pid):
-    """Returns all processes of a daemon, as its control group would contain them."""
+    """Returns the daemon and all its descendants, which are the processes that its control group would contain."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
 
 
@@ -483,7 +492,8 @@ def stop_unit(pid):
 
 @case
 def guardian_too_late(_):
-    """A guardian that continues only after the office has ended starts no hook for that office, because another member leads."""
+    """A guardian is stopped until an office of its member has ended. When it is continued, it starts no hook for that office,
+    because another member leads."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
@@ -493,8 +503,8 @@ def guardian_too_late(_):
         wait("the guardian is stopped", lambda: state(guardian) == "T")
         before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # on a slow machine the member may have led before
         try:
-            # reads the log, because the member may already have lost that office, and gets no other office while its guardian is
-            # stopped
+            # The log shows even an office that the member has already lost again. The member gets no second office while its
+            # guardian is stopped.
             wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another member leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
@@ -545,7 +555,8 @@ def hook_parent_killed(_):
 
 @case
 def hook_parent_stopped(_):
-    """A hook that stops its hook parent is still killed, and the daemon does not wait forever."""
+    """A hook stops its parent process, the hook parent, which should kill it. The hook is still killed, and the daemon does not
+    wait forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
@@ -577,7 +588,7 @@ def not_undone_on_resignation(_):
 # ---- many changes ----
 
 def change(p):
-    """Makes a leader resign, with a time limit for each change."""
+    """Makes the present leader resign. The case fails if this takes too long."""
     wait("a leader resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
 
 
@@ -588,8 +599,8 @@ def changes_seen(p, name):
 
 @case
 def flaps(_):
-    """Leadership changes as fast as possible while hooks are slow. Hooks then run for the present leader, not for every past
-    change."""
+    """Leadership changes as fast as possible while hooks are slow. Instead of running for every past change, hooks then run for the
+    present leader."""
     with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
         p.start()
@@ -602,7 +613,8 @@ def flaps(_):
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # on-follower also runs if a late on-leader was killed before its first note
+            # If a late on-leader is killed before its first note, on-follower still runs, so two on-follower may come one after the
+            # other.
             holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
             told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
             holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))
@@ -611,7 +623,8 @@ def flaps(_):
 
 @case
 def one_for_many(_):
-    """If the leader changes several times while on-leader-change runs, the hook runs only once more, for the present leader."""
+    """If the leader changes several times while on-leader-change runs, this hook runs only once more, for the leader at that
+    time."""
     with Hooked(("on-leader-change",)) as p:
         p.start()
         p.leader()

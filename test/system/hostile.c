@@ -1,8 +1,8 @@
-/* A workload that resists its end: hostile FILE MODE [NUMBER]
+/* A workload that resists being killed: hostile FILE MODE [NUMBER]
  *
  * All processes of the workload keep writing the time (CLOCK_BOOTTIME, microseconds) into the file,
- * so that a test can see when the last process was alive. All modes except plain ignore the signals
- * that end a process.
+ * so that a test can see when the last process was alive. In all modes except plain, the workload
+ * ignores the signals that end a process, apart from SIGKILL.
  *
  *   plain    ends when it gets a signal
  *   ignore   does nothing else
@@ -13,8 +13,8 @@
  *   output   fills its output
  *   threads  forks a tree from a thread that is not the first one
  *   stopped  stops itself
- *   record   forks a tree, but writes to a new file TOKEN-PID in the folder FILE, which also has
- *            the time of its start
+ *   record   forks a tree, but writes the times into a new file TOKEN-PID in the folder FILE;
+ *            this file also contains the time at which the workload started
  *
  *   stalls   does no work, but records when a processor of this machine stalled and for how long */
 #include <errno.h>
@@ -33,10 +33,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHAIN_MAX 60000000 /* microseconds after which the processes end by themselves */
+#define CHAIN_MAX 60000000 /* microseconds after which all chains end by themselves */
 
-/* All processes share this page: the latest time, the number of forked processes, the first time,
- * and the number of chains that ended by themselves. */
+/* A page of memory that all processes share. Its elements are the latest time that a process wrote,
+ * the number of forked processes, the first time, and the number of chains that ended by
+ * themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)
@@ -69,7 +70,8 @@ static void ignore_all(void)
         signal(numbers[i], SIG_IGN);
 }
 
-/* Forks twice, so that the parent of the new process is not a process of this workload. */
+/* Starts a process of the workload by forking twice. Its parent exits at once, so the new process
+ * gets a parent that does not belong to this workload. */
 static void one_more(void)
 {
     pid_t child = fork();
@@ -150,8 +152,8 @@ static void in_thread(long *number)
 #define STALL  2000 /* microseconds; shorter stalls are normal */
 #define STALLS 255
 
-/* Records a stall. A counter precedes a ring of pairs, which are the end of each stall and its
- * length. */
+/* Records a stall in the shared page. In this mode the page contains the number of stalls and, for
+ * each of the latest stalls, its end and its length. */
 static void note_stall(int64_t end, int64_t length)
 {
     int64_t slot = atomic_fetch_add(&beat[0], 1) % STALLS;
@@ -160,8 +162,8 @@ static void note_stall(int64_t end, int64_t length)
 }
 
 /* Detects stalls of one processor. The thread runs only on that processor, with a real-time
- * priority if possible, and sleeps for a millisecond at a time. Only a stalled processor wakes the
- * thread up much later. */
+ * priority if possible, and sleeps for a millisecond at a time. If the thread wakes up much later
+ * than that, the processor has stalled. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that a suite that is ended at a random moment leaves nothing behind: left_behind.py ELECT [CASE ... | --list] [--jobs N]
+"""Checks that a suite leaves nothing behind if it is ended at a random moment: left_behind.py ELECT [CASE ... | --list] [--jobs N]
 
-SEED chooses the moments. Each case adopts the processes that a suite leaves behind, and waits until all its descendants have
-ended."""
+The environment variable SEED determines the moments. Each case adopts the processes that a suite leaves behind, and waits until all
+descendants of the case have ended."""
 
 import os
 import pathlib
@@ -37,13 +37,14 @@ def end(number, *pids):
 
 
 def parts(script):
-    """Returns (fronts and suites, sweepers) of a suite and its nested suites."""
+    """Returns two lists of processes, for a suite and its nested suites: first the fronts and the suites themselves, then the
+    sweepers."""
     lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
     return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
 
 
-# Ways to end a suite, given its front.
+# Ways to end a suite. Each function gets the front, which is the first process of the suite, and the script of the suite.
 WAYS = {
     "killed": lambda front, script: end(signal.SIGKILL, front),
     "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as a time limit would
@@ -61,8 +62,8 @@ def left():
 
 
 def spaces():
-    """Returns the network namespaces of this case and its descendants, whose names contain the process id of the process that
-    made them."""
+    """Returns the network namespaces that this case and its descendants have made. Each namespace has the process id of its maker
+    in its name."""
     mine = set(descendants())
     return {name for name in os.listdir("/run/netns") if pid_of(name) in mine} if os.path.isdir("/run/netns") else set()
 

@@ -34,7 +34,8 @@ def peak_memory(pid):
 
 
 def margins(path, questions):
-    """Queries the lease on the run socket. Returns the shortest time left of a lease and the longest time to an answer."""
+    """Queries the lease on the run socket several times. Returns the shortest remaining time of the lease, and the longest time for
+    which the client waited for an answer."""
     least, longest = float("inf"), 0
     with Talker(path) as t:
         for _ in range(questions):
@@ -97,7 +98,7 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user gets and returns the right to work as fast as possible, more often than the history can record."""
+    """A user starts and ends work as fast as possible, more often than the history has room to record."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -115,7 +116,7 @@ def flood_of_turns(_):
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        # Counts first, so that the bound covers every counted line.
+        # The log is read before the clock, so that the limit, which grows with time, applies to every line that was counted.
         lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()
@@ -147,8 +148,8 @@ def flood_of_resignations(_):
 
 @case
 def failures_that_keep_leadership(_):
-    """A run with --on-exit hold that always fails and is restarted immediately starts at most four times a second after its
-    burst."""
+    """A run with --on-exit hold always fails and is restarted immediately. After its burst is used up, it starts at most four times
+    a second."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         begun = time.monotonic()
@@ -184,9 +185,9 @@ def flood_of_health(_):
 
 @case
 def flood_of_hand_overs(_):
-    """A user works and resigns as often as possible on the present leader, but floods neither the history nor the log. Each
-    resignation costs twice as much as the previous one, so the number of resignations that a member permits is logarithmic in the
-    time."""
+    """A user's run works and resigns as often as possible, always on the present leader, but floods neither the history nor the
+    log. Each resignation costs twice as much as the previous one, so the number of resignations that a member permits grows only
+    with the logarithm of the time."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
         first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
@@ -210,8 +211,8 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a failover the runs of one user start in all groups at the same time. When these runs end at the same time, each
-    hands over once, and the pace limit of the user refuses no hand-over."""
+    """After a failover the runs of one user start in all groups at the same time. When these runs all end at the same time, each
+    hands its group over once, and the limit on the user's pace prevents none of these hand-overs."""
     groups = tuple(f"g{i}" for i in range(24))  # more runs than a burst allows
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()

@@ -73,8 +73,8 @@ def make_events(p):
 
 @case
 def key_values(_):
-    """Every line has the form key=value, and is unchanged when it is parsed and formatted again. The cause and the other member
-    are keys."""
+    """Every line of the log has the form key=value, and is unchanged when it is parsed and formatted again. The cause of an entry
+    and the other member that it concerns have their own keys."""
     with Logging("abc", times=STEADY_TIMES) as p:
         leader = make_events(p)
         for name in p.names:
@@ -99,8 +99,8 @@ def key_values(_):
 
 @case
 def silent_member(_):
-    """A member that is not heard on any link is reported, and so is its return. A leader that is told to end says why it
-    stopped leading."""
+    """If a member cannot be heard on any link, the log reports this, and later reports its return. When a leader is told to exit,
+    it logs why it stopped leading."""
     with LocalCluster("abc", times=TIMES) as p:
         leader, _ = p.begin()
         silent, other = (name for name in p.names if name != leader)
@@ -245,7 +245,8 @@ def log_is_not_read(_):
 
 @case
 def closed_descriptors(_):
-    """A daemon that inherits no standard descriptors works normally, and uses none of the standard numbers for its own files."""
+    """A daemon that inherits no standard input, output or error works normally, and does not use their numbers for its own
+    files."""
     need_root()  # only root may read the descriptors of a process that is not dumpable
     with Logging() as p:
         p.daemons["a"] = daemon = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ELECT, "daemon", "-c", str(p.conf),
@@ -274,7 +275,8 @@ def own_run_folder():
 
 
 def start_in_journal(p, *words):
-    """Starts a daemon that treats its standard error, a pipe, as the journal. Returns the other end of the pipe."""
+    """Starts a daemon that takes its standard error, which is a pipe, for the stream of systemd's journal. Returns the end of the
+    pipe from which the output can be read."""
     out, into = os.pipe()
     is_ = os.fstat(into)
     p.daemons["a"] = subprocess.Popen(
@@ -296,8 +298,8 @@ def fields(journal):
 
 @case
 def systemd_journal(_):
-    """Entries arrive at the journal's socket with their priority and fields. Without the socket, entries arrive on the stream,
-    with a priority as their prefix."""
+    """Entries of the log arrive at the socket of systemd's journal with their priority and fields. If that socket does not exist,
+    entries arrive on standard error, where a prefix gives their priority."""
     own_run_folder()
     with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind("/run/systemd/journal/socket")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests three machines with a systemd each: machines.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests Elect on three simulated machines, each with its own systemd: machines.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A machine is a
-set of namespaces whose first process is systemd. Each machine sees the disk of this machine, but its own writes stay in memory.
-The machines are installed from the build folder of ELECT."""
+The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A simulated machine
+is a set of namespaces whose first process is systemd. It sees the disk of the real machine, but its own writes stay in
+memory. Elect is installed on the machines from the build folder of ELECT."""
 
 import atexit
 import json
@@ -196,7 +196,7 @@ class Machines:
         return next((g for g in json.loads(said.stdout)["groups"] if g["group"] == group), {}) if said.returncode == 0 else {}
 
     def leader(self, group="main", other_than=None):
-        """Waits until all members with a running daemon agree."""
+        """Waits until all members with a running daemon report the same leader, and returns that leader."""
         def agreed():
             seen = [self.status(name, group) for name in self.names]
             found = {s.get("leader") for s in seen if s}
@@ -220,7 +220,7 @@ class Machines:
             self.on(name, others)
         for name in self.names:
             done = self.on(name, starts, check=False)
-            # The daemon may answer too late at first.
+            # Just after its start, the daemon may answer too late.
             holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)
             wait("elect status", lambda: "member" in self.on(name, "elect status", check=False).stdout)
 
@@ -269,7 +269,7 @@ def journal_entries(m, name, event):
 
 @case
 def work_in_a_unit(m):
-    """The work of the unit in docs/operations.md runs where the leader is, and runs again after an upgrade."""
+    """The work of the unit in docs/operations.md runs on the machine of the leader, and runs again after an upgrade."""
     m.install("scheduler")
     [unit] = blocks("docs/operations.md", "Work that only a leader does", "ini")
     program = re.search(r"-- (\S+)", unit)[1]
@@ -281,7 +281,7 @@ def work_in_a_unit(m):
         m.on(name, "systemctl daemon-reload && systemctl enable --now scheduler")
 
     def works(name):
-        """Returns True if the work has its own control group below that of the unit."""
+        """Returns True if the work is in its own control group, below the control group of the unit."""
         pids = m.on(name, "pgrep -f '^sleep 1000000'", check=False).stdout.split()
         return bool(pids) and "/scheduler.service/elect-run-" in m.on(name, f"cat /proc/{pids[0]}/cgroup", check=False).stdout
 

@@ -21,7 +21,7 @@ contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
-# The options on a page that do not belong to its verbs, with the commands to which they belong.
+# Options that a page mentions although they do not belong to its verbs, and the commands to which they belong.
 STRANGERS = {
     "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
     "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
@@ -49,15 +49,15 @@ def tags(text):
 # ---- examples ----
 
 def without_effect(line):
-    """Returns the command with --help added. Such a command prints its help if its other words are correct."""
+    """Returns the command with --help added. If all its other words are correct, such a command only prints its help."""
     command = re.split(r" \|\|? | *#", line)[0]
     before, dashes, after = command.partition(" -- ")
     return f"{before} --help{dashes}{after}"
 
 
 def examples():
-    """Every page has examples that can be pasted. Every command in them is accepted, and a command that needs no daemon
-    succeeds."""
+    """Every manual page has examples that a reader can paste into a shell. elect accepts every command in these examples, and a
+    command that needs no daemon succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "new.conf").write_text("[cluster]\nid = 5da6f4bd96516037aa00fec2e166aeba\n\nleese = 1s\n")
         (pathlib.Path(folder) / "good.conf").write_text(run("config", "example").stdout)
@@ -213,7 +213,8 @@ def filled(found):
 
 
 def example():
-    """The example is a valid configuration when it has a new cluster id, even with every key that it shows."""
+    """The output of elect config example is a valid configuration once it gets a new cluster id, even if every key in a comment is
+    enabled."""
     text = run("config", "example").stdout
     longest = max(text.splitlines(), key=len)
     check(f"the example fits {COLUMNS} columns", len(longest) <= COLUMNS, longest)

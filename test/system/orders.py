@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests orders to hand over that reach the leader from any member: orders.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests orders to hand over leadership, which any member sends on to the leader: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-An order must not take effect twice, or in another term. test/scenario/mandate/late-orders.elect and the storms also test both
-rules."""
+An order must not take effect twice, or in another term than the one for which it was given. test/scenario/mandate/late-orders.elect
+and the storms of the simulator also test both rules."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ from lib.times import PATIENT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
 
 def audits(p, name, words, then=""):
-    """Returns the numbers of the orders that the log of this member reports with these words."""
+    """Returns the numbers of all orders that this member has logged with these words."""
     return re.findall(rf'\b{words} order ([a-z]-\d+): .*{then}', p.log(name))
 
 
@@ -46,8 +46,8 @@ def stopped(p, name):
 
 @case
 def from_any_member(_):
-    """Both members log the origin of the order with the same number. If slow members do not take over in time, the order is
-    repeated."""
+    """The member that gets an order and the leader to which it sends the order log the same number for it. If slow members do not
+    take over in time, the order is repeated."""
     with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
         p.begin()
         for to in ("follower", "observer"):
@@ -74,7 +74,8 @@ def from_any_member(_):
 
 @case
 def an_order_that_arrives_late_and_often(_):
-    """The leader is stopped while another member keeps sending the order, and carries the order out only once."""
+    """The leader is stopped while another member sends it the same order again and again. When the leader is continued, it carries
+    the order out only once."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
@@ -106,8 +107,9 @@ def an_order_for_an_office_that_is_over(_):
 
 @case
 def an_order_for_a_former_term(_):
-    """A member that hears nothing for a while orders the leader to end a term that is over. The leader, now in a later term,
-    refuses. The case tries again on a slow machine, where the leader may lose its office, or the member may miss the leader."""
+    """A member that has heard nothing for a while orders the leader to end a term that is already over. The leader, which is now in
+    a later term, refuses. On a slow machine the leader may lose its office, or the member may miss the leader. The case then tries
+    again."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
         c.start(*c.names)
@@ -136,8 +138,8 @@ def an_order_for_a_former_term(_):
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing while the leader hands over first learns the new leader, and later its term. The client of that
-    member gets the answer only when the term is known."""
+    """A member that hears nothing while the leader hands over learns first which member leads, and later in which term. Its client
+    gets an answer only when the term is known."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:
         c.start(*c.names)

@@ -93,7 +93,8 @@ def exits(_):
 
 
 def as_ordinary_user(f):
-    """Gives an ordinary user access to this folder and this socket. Returns the arguments with which Run runs as that user."""
+    """Gives an ordinary user access to the folder and the socket of the fake daemon. Returns the arguments that make Run run as
+    that user."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
     return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
@@ -101,7 +102,7 @@ def as_ordinary_user(f):
 
 @case
 def path_that_cannot_be_searched(_):
-    """A folder of PATH that this user may not search does not hide commands in other folders. A command that no other folder
+    """If this user may not search a folder in $PATH, commands in the other folders are still found. A command that no other folder
     contains is reported as not found."""
     with Fake() as f:
         how = as_ordinary_user(f)
@@ -343,16 +344,16 @@ def signals_are_passed_on(_):
 # ---- loss of the office ----
 
 def killed_at_last(r):
-    """Returns True if the keeper, or the runner because the keeper was late, killed the command."""
+    """Returns True if the command was killed, either by the keeper or, if the keeper was late, by the runner."""
     return "did not end within" in r.err or "is late; killing all processes" in r.err
 
 
 @case
 def not_renewed(_):
-    """TERM comes at U-k-m, and KILL at U-m. On a busy machine the command may be killed because it cannot handle TERM within its
-    grace."""
+    """If a lease that ends at U is not renewed, the command gets TERM at U-k-m and KILL at U-m, where k is its grace period and m
+    the kill margin. On a busy machine the command may be killed because it cannot handle TERM within its grace period."""
     def told(r):
-        """Returns the signal and the time at which the command got it."""
+        """Returns (signal, time at which the command got it), or None if the command was killed before it could record a signal."""
         words = r.out.split()
         holds("the command got the signal, or was killed", words[:1] == ["told"] or not words and killed_at_last(r), r.out, r.err)
         return (int(words[1]), int(words[2])) if words else None
@@ -464,7 +465,8 @@ def on_lose_signal(_):
 
 @case
 def waiter_is_stopped(_):
-    """A stopped waiter is continued and sees the command end, both while the run holds the office and after the loss."""
+    """If the waiter, the parent of the command, is stopped, elect run continues it, so that it sees the command end. This happens
+    both while the run holds the office and after the loss of the office."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -508,15 +510,16 @@ def on_lose_freeze(_):
 
 
 def last_empty(f, times=1):
-    """Waits for this number of EMPTY packets on the newest connection, and returns the last packet."""
+    """Waits for this number of EMPTY packets on the newest connection, and returns the last of them. With such a packet the run
+    reports that no process is left."""
     f.wait("EMPTY", lambda: f.client().empty == times)
     return [said for said in f.client().heard if said.word == "EMPTY"][-1]
 
 
 @case
 def on_exit(_):
-    """When the command ends, the run hands leadership over only if its policy requires it, and only with the packet that reports
-    that no process is left."""
+    """When the command ends, the run hands leadership over only if its --on-exit policy requires this. It does so only with the
+    packet that reports that no process is left."""
     hold, always, both = 0, YIELDS, YIELDS | FAILED
     policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
@@ -547,8 +550,8 @@ def on_exit(_):
 
 @case
 def signals_that_a_command_survives(_):
-    """A command that handles HUP, which often means reload, and later ends with an error has failed. A command that dies of HUP
-    was terminated and has not failed."""
+    """If a command handles HUP, which often means "reload", and later exits with an error, it has failed. If a command dies of HUP,
+    it was terminated and has not failed."""
     with Fake() as f:
         ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
         survives = f"trap 'touch {heard}' HUP; touch {ready}; until [ -e {end} ]; do sleep .02; done; exit 3"
@@ -613,8 +616,8 @@ def yields_when_nothing_is_left(_):
 
 @case
 def restarts(_):
-    """The command restarts three times in the same term, each time after all processes of the previous start have died. After the
-    last failure the run hands leadership over."""
+    """A failed command is restarted three times in the same term, each time after all processes of the previous start have died.
+    After the last failure the run hands leadership over."""
     with Fake() as f:
         starts = f.folder / "starts"
         r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")
@@ -636,7 +639,8 @@ def restarts(_):
 
 @case
 def restarts_of_a_frozen_run(_):
-    """A failed command is not restarted while its run is frozen, even if the last lease of the run has not ended."""
+    """A command that has failed is not restarted while --on-lose freeze applies to its run, even if the last lease of the run has
+    not ended yet."""
     with Fake() as f:
         starts = f.folder / "starts"
         with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ $ELECT_TERM >>{starts}; exit 3") as r:
@@ -663,7 +667,8 @@ def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
         checks = f.folder / "checks"
-        # a check that takes more than a second also fails, but a busy machine does not cause so many failures in a row
+        # A check that takes more than a second also counts as a failure, but a busy machine does not cause so many failures in a
+        # row.
         with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "15") as r:
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
             holds("the run continues", "EMPTY" not in f.words())
@@ -730,10 +735,10 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        # The watchdog is shorter than the time for which the command works.
+        # The command works for longer than the watchdog allows it to be silent, so it survives only because of its signs of life.
         with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
-        # Signs of life that arrive while the keeper is stopped also count.
+        # Signs of life that arrive while the keeper is stopped count when the keeper continues.
         with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:
             keeper, since = r.keeper(), boottime()
             os.kill(keeper, signal.SIGSTOP)
@@ -785,9 +790,10 @@ def ignore_children():
 
 @case
 def isolated_ends_completely(_):
-    """The kernel ends a process namespace only when none of its process numbers is in use. The first process of the namespace
-    belongs to elect run, and must be in a separate process group. In the group of the command, the first process would wait for
-    itself forever, and could not even be killed."""
+    """With --isolate the command runs in a process namespace, whose first process belongs to elect run. The kernel ends this
+    namespace only when none of its process numbers is in use, not even as the number of a process group. The first process must
+    therefore be in a separate process group. In the group of the command it would wait for itself forever, and could not even be
+    killed."""
     def end_by_itself(r):
         os.kill(r.command(), signal.SIGKILL)
         return 137
@@ -822,7 +828,8 @@ def isolated_ends_completely(_):
 
 
 class Cgroup:
-    """A control group, delegated or not, in which this test can start a runner."""
+    """A control group in which this test can start a runner. The group either is delegated, so that the runner may divide it, or is
+    not."""
 
     def __init__(self, delegated):
         self.path = CGROUPS / f"elect-test-{uuid.uuid4().hex[:8]}"

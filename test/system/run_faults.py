@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
 
-Workloads resist their end, runner and keeper are killed or stopped at any moment, and the daemon is late, silent, dead or wrong.
-No process of the work may survive or be alive after the deadline, neither by the clock of the daemon that granted the lease, nor
-by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
+The workloads resist being killed, the runner and the keeper are killed or stopped at any moment, and the daemon is late, silent,
+dead or wrong. No process of the work may survive or be alive after the deadline, neither by the clock of the daemon that granted
+the lease, nor by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
 
 import ctypes
 import errno
@@ -41,7 +41,8 @@ def hostile_workloads(_):
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
             with Run(f, *[] if lease == 60_000 else MARGIN, "--", HOSTILE, "BEAT", mode, str(number)) as r:
                 forked = min(number, 1) if mode == "memory" else number
-                # a lease of 60 ms may end before all processes are forked, but even then no process may stay alive
+                # A lease of 60 ms may end before the workload has forked all its processes, but even then no process may be alive
+                # afterwards.
                 wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
                 f.renews = False
                 wait("the end of the lease", lambda: boottime() > f.until())
@@ -70,7 +71,8 @@ def limit_processes():
 
 
 def end_chains(f, how, *words):
-    """Ends a run whose command keeps forking. Returns how many microseconds passed from the kill to the last sign of work."""
+    """Ends a run whose command forks without end. Returns the time, in microseconds, from the kill to the last moment at which a
+    process of the work was alive."""
     margin = 50_000
     with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
              **how) as r:
@@ -87,9 +89,9 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """The processes only leave their session, fork and exit, without a control group. The processes have the priority of an
-    ordinary user, and then that of root if possible. The case prints how long the processes worked after the kill, but sets no
-    limit for this time."""
+    """The processes of the workload only leave their session, fork and exit, and no control group contains them. They have the
+    priority of an ordinary user and then, if possible, that of root. The case prints how long these processes survived the kill,
+    but sets no limit on this time."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -101,8 +103,8 @@ def fork_chains(_):
 
 @case
 def orphans_need_no_keeper(_):
-    """Orphans need no keeper, because the kernel reaps them. A keeper that had to reap them would fall behind a workload that
-    forks faster."""
+    """The keeper need not reap the orphans of the workload, because the kernel does so. Otherwise the keeper would fall behind a
+    workload that forks faster than it can reap."""
     orphans = "for i in $(seq 50); do (true &) ; done; echo on; exec sleep 1000"
     with Fake() as f, Run(f, "--", "sh", "-c", f"echo stop; read go; {orphans}", stdin=subprocess.PIPE) as r:
         holds("the command has started", r.process.stdout.readline() == b"stop\n")
@@ -112,7 +114,7 @@ def orphans_need_no_keeper(_):
         r.process.stdin.write(b"go\n")
         r.process.stdin.flush()
         holds("all orphans were forked", r.process.stdout.readline() == b"on\n")
-        # the keeper started its oldest child itself
+        # The first child was started by the keeper itself, and is not an orphan.
         wait("no orphan runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
         left = [p for p in children(keeper) if state(p) == "Z"]
         holds("no orphan waits to be reaped", not left, len(left))
@@ -123,7 +125,7 @@ def orphans_need_no_keeper(_):
 
 @case
 def all_killed_before_anything_else(_):
-    """The keeper does not open a file or sleep between its first and its last kill."""
+    """When the keeper kills the processes, it does not open a file or sleep between its first and its last kill."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     number = 40
@@ -138,7 +140,7 @@ def all_killed_before_anything_else(_):
         for line in trace.read_text().splitlines():
             pid, call = line.split(None, 1)
             by_process.setdefault(pid, []).append(call)
-        # the kills of single processes, without the signal to the whole group
+        # Only signals to single processes count, not the signal to the whole process group.
         kills = {pid: [i for i, call in enumerate(calls) if re.match(r"(kill\(\d+|pidfd_send_signal\(\d+), SIGKILL", call)]
                  for pid, calls in by_process.items()}
         killer = max(kills, key=lambda pid: len(kills[pid]))
@@ -173,7 +175,7 @@ def kill(pid):
 
 @case
 def either_is_killed(_):
-    """When the runner or the keeper is killed at any moment, no process survives or is alive after the deadline."""
+    """The runner or the keeper is killed at a random moment. No process of the work survives or is alive after the deadline."""
     dice = random.Random(1)
     with Fake(**SHORT) as f:
         for n in range(DEATHS):
@@ -239,7 +241,8 @@ def either_is_stopped(_):
 
 @case
 def daemon_stalls(_):
-    """The daemon stalls at every point of the dialogue, and the deadline is that of the granted leases."""
+    """The daemon stalls at one point after the other of its dialogue with the run. The deadline is always the end of the lease that
+    the daemon has granted."""
     for nth in range(1, 6):
         def pause_at(client, said, nth=nth):
             if len(client.heard) == nth:
@@ -266,7 +269,7 @@ def daemon_stalls(_):
 
 @case
 def daemon_is_late(_):
-    """A lease begins at the time of its request, even if the answer takes long."""
+    """A lease begins at the time of the request for it, even if the answer arrives much later."""
     late, begun = [], []
 
     def answer(client, said):
@@ -304,7 +307,8 @@ def daemon_dies(_):
 
 @case
 def wrong_answers(_):
-    """Answers with stamps of other requests, impossible leases or former terms neither start the command nor extend its lease."""
+    """The run ignores an answer with the time stamp of another request, an impossible lease or a former term. Such an answer
+    neither starts the command nor extends its lease."""
     lease = SHORT["lease"]
     lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},
             "foreign": lambda s: {"stamp": s.stamp - 1, "left": lease}, "later": lambda s: {"stamp": 2**63 - 1, "left": lease},
@@ -355,7 +359,8 @@ def late_messages_of_another_office(_):
 
 @case
 def a_shorter_office(_):
-    """A lease of an earlier office that the run gave back does not extend the new, shorter lease."""
+    """A run has given an office back, and gets a new office with a shorter lease. The longer lease of the earlier office does not
+    extend the new one."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
         r.begun()
@@ -378,7 +383,8 @@ def a_shorter_office(_):
 
 @case
 def stopped_before_it_starts(_):
-    """If STOP or LOST comes between GO and the first lease, no command is started, and the run waits again."""
+    """If the daemon sends STOP or LOST after GO but before the first lease, the run starts no command and waits for its next
+    turn."""
     for word in ("STOP", "LOST"):
         def answer(client, said):
             if said.word == "ASK" and len(client.holders) == 1:
@@ -431,7 +437,7 @@ PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # these numbers are 
 
 
 def deny(error, *calls):
-    """Returns a preexec_fn that installs a seccomp filter. The filter answers these system calls with this error."""
+    """Returns a preexec_fn that installs a seccomp filter, which makes these system calls fail with this error."""
     refuse = [line for call in calls for line in ((0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | error))]
     lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the call's number, refuse these calls, allow others
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
@@ -446,7 +452,8 @@ def deny(error, *calls):
 
 @case
 def without_pidfd(_):
-    """Processes that have left the group are killed, stopped and continued even on an old kernel or under a filter."""
+    """Processes that have left the process group of the command are killed, stopped and continued even if an old kernel or a filter
+    does not allow signals through a pidfd."""
     for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
         with Fake() as f:
             there = f.folder / "there"
@@ -495,8 +502,8 @@ def busy_machine(_):
 
 @case
 def killed_at_every_call(_):
-    """The runner is killed at each system call from its start to the start of the command. The keeper is killed where it
-    forks."""
+    """The runner is killed at each system call that it makes before the command starts. The keeper is killed at the calls that it
+    makes around its fork."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4",

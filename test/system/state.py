@@ -1,7 +1,7 @@
-"""Kills the writer of a state file, or makes its call fail, at every system call: state.py STATE_TOOL SHORT_LIBRARY
+"""Kills the writer of a state file at every system call, or makes this call fail: state.py STATE_TOOL SHORT_LIBRARY
 
-Afterwards the file can be opened and has every acknowledged write. Each error ends the writing, but a call that does only part of
-its work does not end it. The test needs strace."""
+Afterwards it must be possible to open the file, and the file must contain every acknowledged write. The writer stops after an
+error, but continues after a call that did only part of its work. The test needs strace."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ def last(done):
 
 
 def still_has(path, told, what):
-    """Checks that the file can be opened and has all acknowledged writes."""
+    """Checks that the state file can be opened, and contains all acknowledged writes."""
     found = run(path, "read")
     if found.returncode != 0:
         fail(f"cannot be opened after {what}", found)
@@ -67,7 +67,7 @@ def each_call(how):
 
 
 def must_tell(done, call, inject):
-    """Checks that every failure that matters is reported, with a reason."""
+    """Checks that the tool reported every failure that matters, and gave a reason."""
     if done.returncode == 0 and call in MATTER:
         fail(f"no failure was reported after {inject}", done)
     if done.returncode > 0 and not done.stderr:
@@ -96,7 +96,8 @@ def writing(path, inject=None, short=None):
 
 
 def making(path, inject=None, short=None):
-    """Checks that the file is complete, or does not exist and can be made, after every fault, and that no other file is left."""
+    """Makes a state file, with or without a fault. Afterwards the file must be complete, or must not exist and can be made, and no
+    other file may be left."""
     done = run(path, "make", inject=inject, short=short)
     left = [p.name for p in path.parent.iterdir() if p != path]
     if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):
@@ -109,12 +110,12 @@ def making(path, inject=None, short=None):
 
 
 def making_by_name(path, inject=None):
-    """Makes the file with its final name from the beginning, as on a system without O_TMPFILE."""
+    """Makes the state file under its final name from the beginning, as on a system without O_TMPFILE."""
     return making(path, inject, "nameless:1")
 
 
 def shorten(use, short):
-    """Checks that the results are the same when calls do only part of their work."""
+    """Checks that writing and reading a state file give the same results when system calls do only part of their work."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=short)
@@ -137,8 +138,8 @@ def shorten_to_nothing(use, every):
 
 
 def make_concurrently(short):
-    """Checks that one of many simultaneous makers succeeds, that the others report an existing file, and that no other file is
-    left."""
+    """Several processes make the same state file at the same time. One of them must succeed, the others must report that the file
+    exists already, and no other file may be left."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))

@@ -22,7 +22,7 @@ from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 # ---- JSON ----
 
 def documented_objects():
-    """Returns the tables of docs/formats.md that describe objects: for each object, the type of each key."""
+    """Reads the tables in docs/formats.md that describe JSON objects. Returns, for each object, the type of each key."""
     parts = re.split(r"^##+ ", (ROOT / "docs" / "formats.md").read_text(), flags=re.M)
     chapter = parts[next(i for i, part in enumerate(parts) if part.startswith("Journal entries\n")):]
     chapter = chapter[:next(i for i, part in enumerate(chapter) if part.startswith("Notes about settings\n"))]
@@ -74,7 +74,8 @@ def looked_at(p, name, where, seen):
 
 @case
 def documented_keys(_):
-    """Each answer has exactly the documented keys. Each key has a value in some situation, and may be null in others."""
+    """Each answer has exactly the documented keys. Each key has a value in at least one situation of this case, although it may be
+    null in others."""
     seen = set()
     with LocalCluster(times=TIMES) as p:
         fits(json.loads(p.elect("a", "doctor", "-o", "json").stdout), "[](#diagnosis)", "no daemon", seen)
@@ -166,7 +167,7 @@ def long_names(_):
 
 @contextlib.contextmanager
 def asking(path, count):
-    """Opens this number of connections before the first request is sent."""
+    """Opens `count` connections. Sends a request on each of them, but only when all of them are open."""
     with contextlib.ExitStack() as all_of_them:
         clients = [all_of_them.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
         for client in clients:

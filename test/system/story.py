@@ -1,10 +1,10 @@
 """Tests a short story with real daemons: story.py ELECT
 
-Three members elect a leader, work runs beside this leader, the leader is killed, the next leader hands over, and `elect explain`
-reports the reason.
+Three members elect a leader, and work runs beside this leader. Then the leader is killed, the next leader hands over, and `elect
+explain` reports the reason.
 
-The work takes a lock that only one process can have, so that the test detects two leaders at the same time. A slow machine may
-cause an extra election, so the story follows the present leader, and checks order, cause and safety, but never a duration."""
+The work takes a lock that only one process can have, so that the test detects two leaders at the same time. On a slow machine there
+may be an extra election, so the story follows the present leader. It checks order, cause and safety, but never a duration."""
 
 import signal
 import subprocess
@@ -53,8 +53,8 @@ class Story(LocalCluster):
                     stdout=log, stderr=log, preexec_fn=lambda: die_with_parent(signal.SIGTERM)))
 
     def worked(self):
-        """Returns (member, token) of all work in order. Checks that only one process worked at a time, and that each token is
-        higher than the previous one."""
+        """Returns (member, token) of each process that has worked, in order. Checks that only one process worked at a time, and
+        that each token is larger than the previous one."""
         path = self.folder / "work"
         lines = path.read_text().splitlines() if path.exists() else []
         holds("two leaders worked at the same time", "two at once" not in lines, lines)
@@ -64,7 +64,7 @@ class Story(LocalCluster):
         return done
 
     def works(self, *others):
-        """Waits until a leader that is not one of `others` works. Returns this leader and its token."""
+        """Waits for work beside a leader that is not one of `others`. Returns this leader and its token."""
         def found():
             last = self.worked()[-1:]
             return last[0] if last and last[0][0] not in others and self.group(last[0][0]).get("leads") else None

@@ -27,7 +27,7 @@ for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("Watchdo
 
 skipped = shutil.which("systemd-analyze") is None
 if not skipped:
-    # The copy keeps the name of the unit, because systemd checks the name, too.
+    # The copy of the unit has the same file name, because systemd checks the name, too.
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "elect.service"
         copy.write_text(UNIT.read_text().replace("/usr/bin/elect", "/bin/true"))
@@ -38,7 +38,7 @@ if not skipped:
     print(said.group(0) if said else "systemd-analyze security prints no exposure level")
     if said is None or float(said.group(1)) > EXPOSURE:
         problems.append(f"exposed: {said and said.group(1)}, at most {EXPOSURE}; {security.stderr}")
-    # Warnings about other units of this machine do not matter.
+    # systemd-analyze may also warn about other units of this machine, which do not matter here.
     problems += [line for line in verify.stderr.splitlines() if "elect" in line]
 
 for problem in problems:

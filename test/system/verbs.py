@@ -169,8 +169,8 @@ def resign_and_transfer(_):
         p.start(third)
 
         def taken(verb, to=None):
-            """Returns (leader, process) if the hand-over was completed as ordered, and otherwise None. The order is repeated if
-            slow members do not take over in time."""
+            """Orders a hand-over. Returns (leader, process) if the hand-over was completed as ordered, and None if slow members did
+            not take over in time, so that the order must be repeated."""
             now = p.leader()[0]
             if now == to:
                 p.resign(now)
@@ -332,7 +332,8 @@ def keys(_):
 
 @case
 def stolen_key(_):
-    """--force removes a key immediately, and so cuts off a member that still uses the key, until that member uses another key."""
+    """elect key remove --force removes a key immediately. A member that still uses this key is cut off until it uses another
+    key."""
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {name: p.folder / name for name in p.names}
         for name, place in places.items():
@@ -366,7 +367,8 @@ def stolen_key(_):
 
 @case
 def eighty_columns(_):
-    """Text for users fits a terminal. An entry of the log is always one line, even a long one."""
+    """Text that elect prints for people is at most as wide as a terminal. An entry of the log is always a single line, however long
+    it is."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
 
@@ -619,8 +621,8 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Makes `one` lead both groups, and reloads the configuration there until `voter` votes in both groups, or in
-            neither."""
+            """Makes `one` lead both groups, and reloads the configuration there until `voter` has a vote in both groups, or in
+            neither, as `votes` says."""
             p.conf.write_text(conf)
 
             def changed():
@@ -630,9 +632,10 @@ def roles_of_all_groups_or_of_none(_):
             wait("the change is complete in both groups", changed)
 
         def too_soon_for_one():
-            """Returns True if a reload changed only main. After a change of leader, a group refuses changes of members for the
-            longest lease. If main also had a new leader, both groups refused, and the case tries again. If this machine stalled
-            for the longest lease, neither group refused, and the change is first undone."""
+            """Returns True if a reload changed the group main, but not the other group. After a change of leader, a group refuses
+            changes of its membership for the longest lease; here only the other group has just changed its leader. If main has
+            changed its leader, too, both groups refused, and the case tries again. If this machine stalled for the longest lease,
+            neither group refused, and the change is first undone."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)

@@ -2,8 +2,8 @@
 """Tests work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
 
 Each of three members has an elect run, which the suite restarts as a service manager would. The workload ignores TERM, has
-grandchildren in separate sessions, and records when each process was last alive. Under every fault, work with a later token
-begins after the last sign of life of work with an earlier token. $SECONDS and $SEED are for the case `anything`."""
+grandchildren in separate sessions, and records when each of its processes was last alive. Under every fault, work with a later
+token must begin after the last sign of life of work with an earlier token. $SECONDS and $SEED apply only to the case `anything`."""
 
 import contextlib
 import os
@@ -26,7 +26,8 @@ from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
-# Only root gets a real-time priority. Without that priority, a busy machine needs a longer lease to kill all processes in time.
+# Only root gets a real-time priority. Without that priority, a busy machine needs a larger margin before the end of the lease to
+# kill all processes in time.
 ROOT = os.geteuid() == 0
 MARGIN = [] if ROOT else ["--kill-margin", "1s"]
 PAUSE = 0.8 if ROOT else 4  # seconds: longer than a lease
@@ -82,7 +83,7 @@ class Works(LocalCluster):
                 self.work(name)
 
     def offices(self):
-        """Returns (token, first sign of life, last sign of life) of each process that worked."""
+        """Returns (token, time of the first sign of life, time of the last one) of each process that worked."""
         found = []
         for path in self.records.iterdir():
             data = path.read_bytes()[:24]
@@ -92,8 +93,8 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Waits until a process works that began after `since` and has a token above `above`. Returns the member and the token of
-        this process."""
+        """Waits until a process works that began after `since` and has a token above `above`. Returns the member to which the token
+        belongs, and the token."""
         def found():
             self.look_after()
             now = clock()
@@ -118,7 +119,8 @@ class Works(LocalCluster):
             end(pid)
 
     def kill_guardian(self, name):
-        """Kills the guardian and later the member, because a member without its guardian does not restart by itself."""
+        """Kills the guardian and, a little later, the member. Both must be killed, because a member whose guardian has died cannot
+        restart by itself."""
         member = member_of(self.daemons[name].pid)
         self.daemons[name].kill()
         self.daemons[name].wait()
@@ -164,7 +166,7 @@ class Works(LocalCluster):
         end(self.runs[name].pid, signal.SIGCONT)
 
     def stop_keeper(self, name):
-        """Stops the keeper, so that the runner must end the work, then kills the member."""
+        """Stops the keeper, so that only the runner can end the work, then kills the member."""
         for pid in children(self.runs[name].pid):
             end(pid, signal.SIGSTOP)
         self.kill_member(name)
@@ -179,7 +181,7 @@ class Works(LocalCluster):
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
            "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
-# These faults change the leader.
+# These faults give the cluster another leader.
 MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}
 
 
@@ -202,7 +204,7 @@ for what in HAPPENS:
 
 @case
 def runner_in_another_time_namespace(_):
-    """The case moves the clock of the runner years ahead."""
+    """The clock of the runner is years ahead, in its own time namespace. The work must still stop in time when the leader dies."""
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
@@ -239,7 +241,8 @@ def is_told(elect, *words):
 
 @case
 def bad_input(_):
-    """Each error is one line with its cause and remedy, and an exit status that denotes an error of elect, not of the command."""
+    """Each error message is a single line that names the cause and the remedy. The exit status shows that elect failed, and not the
+    command."""
     def elect(name, *words):
         return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=10 * LIMIT)
     with LocalCluster(times=STEADY_TIMES, groups=("main", "other")) as p:
@@ -257,7 +260,7 @@ def bad_input(_):
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    # The leader may lose such a short lease at any moment, but the times are checked first.
+    # With such a short lease the leader may lose its office at any moment, but elect run checks the times first.
     with LocalCluster(times="profile = fast\n") as p:
         p.start()
         wait("the member answers", lambda: p.group("a"))
@@ -270,7 +273,8 @@ def bad_input(_):
 
 @case
 def containment(_):
-    """The daemon reports how the work is contained. Only work in a plain process tree may survive its deadline."""
+    """The daemon reports how the work is contained. Only work that is contained in nothing but a process tree may survive its
+    deadline."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
@@ -303,7 +307,7 @@ def failed_command(_):
 
 
 def backed_off(log):
-    """Returns the delays of a member, in seconds, from its log."""
+    """Returns for how many seconds the member backed off each time, according to its log."""
     return [int(s) for s in re.findall(r"this member backs off for (\d+) s", log)]
 
 
@@ -336,7 +340,8 @@ def fails_everywhere(_):
 
 @case
 def unhealthy_before_it_starts(_):
-    """A leader whose check fails before its command starts hands over once, stands aside, and does not start the command."""
+    """The health check of a leader's run fails before the command starts. The leader hands over once and stands aside, and the
+    command is not started."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         started = p.folder / "started"
@@ -356,7 +361,7 @@ def unhealthy_before_it_starts(_):
 
 @case
 def restarting(_):
-    """elect status reports that no work runs between two starts of a failing command."""
+    """Between two starts of a failing command, elect status reports that no work runs."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         run = subprocess.Popen([ELECT, "run", "-c", str(p.conf), "--id", leader, "--on-exit", "restart", "--", "false"],
@@ -372,7 +377,8 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """An unhealthy run must not keep the office after the run that worked has ended."""
+    """While one run works, a second run on the same member is unhealthy. When the first run has ended, the unhealthy run must not
+    keep the member in office."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         end = p.folder / "end"
@@ -406,8 +412,7 @@ def running(p, name):
 
 @case
 def only_with_a_runner(_):
-    """Members without an elect run vote, but only a member with an elect run is elected. Without any elect run there is no
-    leader."""
+    """All members vote, but only a member with an elect run is elected. If no member has an elect run, there is no leader."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
@@ -442,8 +447,8 @@ def only_with_a_runner(_):
 
 @case
 def only_with_a_runner_beside_a_witness(_):
-    """A witness never leads, so a witness never stands aside. A leader whose last run was terminated properly keeps its office.
-    If another member has a run, elect doctor reports such a leader, and elect resign hands over to that member."""
+    """A witness never leads, so it never stands aside. A leader keeps its office when its last run is terminated properly. If
+    another member still has a run, elect doctor reports such a leader, and elect resign hands over to that member."""
     with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()

@@ -1,4 +1,4 @@
-"""Runs the cases of a suite, several at a time, each in a process of its own."""
+"""Runs the cases of a suite, several at the same time, each in a separate process."""
 
 import collections
 import signal
@@ -44,7 +44,7 @@ def end_all(running):
 
 def run_all(script, elect, waiting, jobs, over):
     """Runs the cases and returns their results. After a signal, this function ends the running cases. The signal handler must not
-    do so: a handler that waits for a process never returns if it interrupts a wait for the same process."""
+    do this itself: if it interrupts a wait for a process, and then waits for the same process, it never returns."""
     running, results = {}, {}
     try:
         while running or (waiting and time.monotonic() < over):
@@ -65,7 +65,8 @@ def run_all(script, elect, waiting, jobs, over):
 
 
 def many(script, elect, wanted, jobs, seconds=float("inf")):
-    """Runs the cases, and starts no more cases after `seconds` seconds."""
+    """Runs the cases, and prints a summary. Starts no more cases when `seconds` seconds have passed. Returns the exit status of the
+    suite."""
     begun = time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end_once)
@@ -83,7 +84,8 @@ def play(case):
 
 
 def main(script, jobs=4, play=play):
-    """ELECT [CASE ... | --list] [--jobs N]: runs one case in this process, or many cases, each in a process of its own."""
+    """The main function of a suite, whose arguments are ELECT [CASE ... | --list] [--jobs N]. One case runs in this process;
+    several cases each run in a separate process."""
     words = sys.argv[1:]
     jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
     elect, *wanted = [word for word in words if word != "--jobs"]

@@ -1,8 +1,8 @@
-"""How a suite reports failures: `check` records a failure and continues, `holds` and `expect` end the case, `report` ends the
-suite.
+"""Functions with which a suite reports failures: `check` records a failure and continues, `holds` and `expect` end the case, and
+`report` ends the suite.
 
-A part that cannot run on this machine is skipped with `skip`. tools/tier reads the line that `skip` prints, and counts and lists
-these parts."""
+`skip` reports a part that cannot run on this machine. tools/tier reads the lines that `skip` prints, and counts and lists the
+skipped parts."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ count = 0
 
 
 class Failure(Exception):
-    """The result of a case differs from what the case expected."""
+    """Raised if the result of a case differs from what the case expected."""
 
 
 class NotHere(Exception):
-    """This machine cannot run a case. The text says what the case needs, such as "needs root"."""
+    """Raised if this machine cannot run a case. The text of the exception says what the case needs, such as "needs root"."""
 
 
 def check(what, condition, *details):
@@ -51,8 +51,8 @@ def listed(words):
 
 
 def expect(what, done, code=0, out=(), err=(), lines=None):
-    """Ends the case unless the process ended with this exit code and printed these words. Unless `err` is given, standard error
-    must be empty; if it is given, standard error must be a single line. Only `elect run` may print more lines on standard error."""
+    """Ends the case unless the process exited with this code and printed these words. Standard error must be empty or, if `err` is
+    given, a single line. Only `elect run` may print more lines on standard error."""
     runs = getattr(done, "is_run", False)
     wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
     wrong += [f"standard output lacks {word!r}" for word in listed(out) if word not in done.stdout]

@@ -1,12 +1,13 @@
-"""Ends every process that a suite started, even if the suite itself ends by a failure, ^C, a time limit or SIGKILL.
+"""Ends every process that a suite started, even if the suite itself is ended by a failure, ^C, a time limit or SIGKILL.
 
-A suite consists of three processes. The front is the process that the caller started, whose process id the caller knows. The
-sweeper is a child of the front. The suite itself is a child of the sweeper, and continues after its call of `contain`. Front and
-sweeper adopt orphaned descendants, so that they find even a process that leaves its parent, its process group or its session.
+A suite consists of three processes. The front is the process that the caller started, and whose process id the caller knows. The
+sweeper is a child of the front. The suite itself is a child of the sweeper, in which the call of `contain` returns. Front and
+sweeper adopt orphaned descendants, so that they find even a process that has left its parent, its process group or its session.
 
-When the suite has ended or the front has died, the sweeper kills all remaining processes. When the sweeper has died, the front
-kills them. Front and sweeper are in different sessions and have different command lines, so a signal to a process group, or to
-processes by name, does not hit both. If all three processes die at the same time, their descendants survive."""
+When the suite has ended or the front has died, the sweeper kills all remaining processes. If the sweeper dies, the front kills
+them. Front and sweeper are in different sessions and have different command lines, so a signal to a process group, or to all
+processes with a certain name, does not reach both of them. If all three processes die at the same time, their descendants
+survive."""
 
 import os
 import pathlib
@@ -23,8 +24,8 @@ PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Signals each of the processes that is still a descendant. An unrelated process may now have the process id of a former
-    descendant, and gets no signal."""
+    """Sends the signal to each of these processes that is still a descendant. The process id of a former descendant may now belong
+    to an unrelated process, which must not get the signal."""
     ends = {}
     for pid in pids:
         try:
@@ -72,8 +73,8 @@ def sweep(patience):
 
 
 def watch(child, front=None):
-    """Passes signals on to the child until the child has ended or the front has died, then ends all descendants. Returns the
-    child's status."""
+    """Passes signals on to the child until the child has ended or the front has died, then ends all descendants. Returns the exit
+    status of the child."""
     while True:
         status = reap(child)
         if status is not None:
@@ -114,7 +115,7 @@ def start_sweeper(front, mask):
 
 
 def contain():
-    """Returns in a new process, in which the suite continues."""
+    """Makes this process the front, and starts the sweeper and the suite. Returns only in the new process of the suite."""
     front = os.getpid()
     if "ELECT_TIER" in os.environ:
         die_with_parent(signal.SIGTERM)  # when meson is killed, the processes that it started continue

@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def run(*words, env=None, cwd=None, limit=10 * LIMIT):
-    """Runs elect until it ends, with `env` added to this environment, and returns the process."""
+    """Runs elect until it exits, and returns the completed process. The variables in `env` are added to the environment of this
+    process."""
     try:
         return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=limit, cwd=cwd,
                               env=None if env is None else os.environ | env)
@@ -26,8 +27,8 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
 
 
 def answered(*words, **how):
-    """Runs elect until it ends, repeats it while a busy daemon closes the connection without an answer, and returns the
-    process."""
+    """Runs elect until it exits, and repeats this while a busy daemon closes the connection without an answer. Returns the
+    completed process."""
     def found():
         done = run(*words, **how)
         return None if is_unanswered(done) else done
@@ -35,8 +36,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which shows how long a
-    process may have waited on this busy machine."""
+    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which shows for how long
+    this busy machine may have delayed a process."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)
@@ -61,10 +62,10 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """Runs `elect init` for a member that other members remember. The command must refuse, and this function returns its process.
-    The command waits 2.5 renewals, and at least a second, for answers of the other members. If a busy machine delays all answers
-    for longer, the command creates a state file, which would make the daemon stop. This function accepts the file only if it has
-    measured such a delay. Then the function removes the file and repeats the command."""
+    """Runs `elect init` for a member that other members remember. The command must refuse, and its completed process is returned.
+    The command waits for answers from the other members for 2.5 renewals, and at least for a second. If a busy machine delays all
+    answers for longer, the command creates a state file, which would later prevent the daemon from running. This function accepts
+    such a file only if it has itself measured such a delay. It then removes the file and repeats the command."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
@@ -84,8 +85,8 @@ def explain(cluster, name):
 
 
 def explained(cluster, name, missing=()):
-    """Returns the explanation of `elect explain` when all members except `missing` have answered in full. The function repeats
-    the command, because on a busy machine a member may answer too late."""
+    """Repeats `elect explain` until all members except those in `missing` have answered in full, because a member may answer too
+    late on a busy machine. Returns the explanation."""
     def found():
         said = explain(cluster, name)
         return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None

@@ -1,7 +1,7 @@
-"""Processes that run beside a cluster and write the evidence for the safety checker. A claimant beside each member records when
-that member leads, and a resource checks tokens.
+"""Processes that run beside a cluster and write evidence for the safety checker. A claimant beside each member records when that
+member leads. A resource, to which the claimants write, checks their tokens.
 
-Each of these processes writes a file of its own, and does not know which faults a test injects into the cluster."""
+Each of these processes has its own file, and does not know which faults a test injects into the cluster."""
 
 import collections
 import ctypes
@@ -57,7 +57,8 @@ def enter(namespace):
 
 
 def fork(work, *args):
-    """Runs work(*args) in a forked process, which ends when this process ends. Returns the process id."""
+    """Runs work(*args) in a forked process, which ends at the latest when this process ends. Returns the id of the forked
+    process."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -77,9 +78,9 @@ def fork(work, *args):
 
 
 def promised(talker, path):
-    """Asks how long the member will lead, as a client with a deadline does. If the member does not lead, the function reports
-    that the work has stopped, as such a client must. Without a mandate the daemon makes no promise, so the answer counts only for
-    the present moment."""
+    """Asks the daemon how long its member will lead, as a client with a deadline does. If the member does not lead, tells the
+    daemon that the work has stopped, as such a client must. Without a mandate the daemon promises nothing about the future, so its
+    answer counts only for the present moment."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:
@@ -135,7 +136,7 @@ def claimant(member, namespace, path, resource, out):
 
 
 def resource(path, out):
-    """Accepts a write only if its token is not smaller than any token that it has accepted."""
+    """A fenced resource: it accepts a write only if the token is at least as large as every token that it has accepted before."""
     highest = 0
     with open(out, "a", buffering=1) as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
         door.bind(path)
@@ -147,7 +148,8 @@ def resource(path, out):
 
 
 class Weather:
-    """The relay's treatment of packets, in memory that the relay and the test share."""
+    """How the relay, which connects the members, delays, loses and duplicates packets. The values are in memory that the relay
+    shares with the test."""
     FORM = "4d"  # minimum and maximum delay in seconds, fraction lost, fraction duplicated
 
     def __init__(self):
@@ -162,7 +164,8 @@ class Weather:
 
 
 def relay(namespace, ports, weather, seed):
-    """Replaces a bridge. Frames keep their addresses, but may arrive late, out of order, twice or never."""
+    """Replaces the bridge that connects the members. Frames keep their addresses, but may arrive late, out of order, twice or
+    never."""
     enter(namespace)
     dice = random.Random(seed)
     sockets = {}

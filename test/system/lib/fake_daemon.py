@@ -1,7 +1,8 @@
 """A fake daemon for elect run. The fake daemon uses the runner's protocol (src/client/talk.h), and can be late, silent, wrong or
 dead.
 
-The fake daemon records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
+A fake daemon for elect run. It uses the protocol of the runner (src/client/talk.h), and can be late, silent, wrong or dead. It
+records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
 
 import os
 import pathlib
@@ -20,8 +21,9 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "
 FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
-# A case that waits for the end of a lease uses this short lease, which still survives a brief stall of this process. Only root
-# gets a real-time priority. Without that priority, a busy machine needs a longer lease to kill all processes in time.
+# A case that waits for the end of a lease uses this short lease, which is still long enough for a brief stall of this process. Only
+# root gets a real-time priority. Without that priority, a busy machine needs a larger margin before the end of the lease to kill
+# all processes in time.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
@@ -81,15 +83,16 @@ class Client:
         self.connection.shutdown(socket.SHUT_RDWR)  # the thread of this connection sees the end and closes the connection
 
     def is_empty(self):
-        """Returns True if the guardian's channel of the last HOLD carried only the word for "empty", or if the runner never got
-        the channel."""
+        """Returns True if the run sent nothing but the word for "empty" to the guardian, on the channel of its last HOLD, or if it
+        never got that channel. The word means that no process of the work is left."""
         return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
 
 
 class Fake:
-    """Listens in a folder of its own and answers, in a thread, as `answer(client, said)` decides.
+    """A fake daemon that listens in its own folder, and answers in a thread as the function `answer(client, said)` decides.
 
-    By default it acts as a member that leads: GO, and, for each request, a lease that begins at the request's stamp."""
+    By default it acts as a member that leads. It answers a run with GO, and each request with a lease that begins at the time stamp
+    of that request."""
 
     def __init__(self, lease=10_000_000, renewal=500_000, answer=None, ask=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
@@ -122,8 +125,8 @@ class Fake:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def die(self):
-        """Acts as a killed daemon: closes every descriptor except the guardian's ends of the channels, which still receive
-        words."""
+        """Acts as a daemon that was killed: closes every descriptor except the guardian's ends of the channels, on which the
+        guardian can still receive words."""
         if self.stopping:
             return
         self.stopping = True

@@ -20,8 +20,8 @@ LAST_PORT = None
 
 
 def first_port():
-    """Returns the first port of a block of sixteen. This process keeps the last port of the block bound until it ends, so that
-    other processes choose other blocks."""
+    """Returns the first port of a block of sixteen ports. Until it ends, this process keeps the last port of the block bound, so
+    that other processes choose other blocks."""
     global LAST_PORT
     turn = os.getpid()
     while LAST_PORT is None:
@@ -37,7 +37,7 @@ def first_port():
 
 def free_ports(count):
     """Returns ports that are free now, that the kernel does not assign to arbitrary programs, and that no concurrent case uses.
-    Another process could take any other port before a member starts, or while the member is down."""
+    Without these conditions, another process could take a port before the member starts, or while the member is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -93,7 +93,8 @@ class LocalCluster:
         return self.folder / "state" / f"member-{self.number(name)}.state"
 
     def log(self, name):
-        """Returns the log of a daemon, or of another process with that log, as lines in the format of `elect history`."""
+        """Returns the log of a daemon, or of another process whose log is in this folder, in the format that `elect history`
+        prints."""
         text = (self.folder / f"{name}.log").read_text(errors="replace")
         return "".join(prose(line) + "\n" for line in text.splitlines())
 
@@ -114,13 +115,13 @@ class LocalCluster:
         return answer["groups"][which] if answer else {}
 
     def known(self, name, which=0):
-        """Waits for an answer of a running member, and returns its view of the group."""
+        """Waits until a running member answers, and returns what it reports about the group."""
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """Returns (leader, term) when all members agree. A leader that succeeds itself while its work continues still reports the
-        term in which the work began, but the others report its later term. This function returns the earlier term, because that
-        term is the token of the work."""
+        """Waits until all members report the same leader, and returns (leader, term). A leader that succeeds itself while its work
+        continues still reports the term in which the work began, but the others report its later term. This function returns the
+        earlier term, because that term is the token of the work."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():
@@ -144,7 +145,7 @@ class LocalCluster:
         return answered(*words, "-c", self.conf, "--id", name)
 
     def elect_briefly(self, name, *words):
-        """Runs a verb with the default timeout of a user, not the longer one of the suites."""
+        """Runs a verb with the default timeout that a user gets, instead of the longer timeout of the suites."""
         return run(*words, "-c", self.conf, "--id", name, env={"ELECT_TIMEOUT": ""})
 
     def resign(self, name, which=0):
@@ -157,8 +158,8 @@ class LocalCluster:
         return wait(f"{name} resigns", resigned)
 
     def transfer(self, to, which=0):
-        """Transfers leadership until member `to` leads. If `to` does not take over in time, any member may lead, and the next
-        order goes to that member. Returns the process of the last command, or None if `to` already led."""
+        """Transfers leadership until member `to` leads. If `to` does not take over in time, another member may be elected, and the
+        next order is sent to that member. Returns the process of the last command, or None if `to` already led."""
         done = None
 
         def transferred():

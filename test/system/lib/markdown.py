@@ -18,7 +18,8 @@ def documents(root):
 
 
 def parts(text):
-    """Yields in order ("heading", text), ("prose", text), or (LANGUAGE, text) for a fence, where LANGUAGE may be ""."""
+    """Yields the parts of a document in order: ("heading", text), ("prose", text), or (language, text) for a fenced block, whose
+    language may be ""."""
     at = 0
     for fence in [*FENCE.finditer(text), None]:
         for piece in re.split(r"^(#+ .*)$", text[at:fence.start() if fence else len(text)], flags=re.M):
@@ -29,7 +30,7 @@ def parts(text):
 
 
 def headings(text):
-    """Returns the anchors to which a link can point."""
+    """Yields the anchors of the headings, which a link can use as its target."""
     seen = {}
     for kind, piece in parts(text):
         if kind == "heading":

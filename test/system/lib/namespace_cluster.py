@@ -1,8 +1,8 @@
-"""A cluster of real daemons, each in a network namespace of its own, and the faults that a test can inject.
+"""A cluster of real daemons, each in its own network namespace, and the faults that a test can inject.
 
-A cut is a rule in the switch, so that it begins and ends for all members at the same time. To delay, reorder, duplicate or lose
-packets, a relay replaces the switch, and a cut is then a rule in the namespace of each receiver. All namespaces and rules are
-removed, however the test ends."""
+A cut is a firewall rule in the switch that connects the namespaces, so that it begins and ends for all members at the same time. If
+a test wants to delay, reorder, duplicate or lose packets, a relay replaces the switch, and a cut is then a rule in the namespace of
+each receiver. All namespaces and rules are removed, however the test ends."""
 
 import atexit
 import fcntl
@@ -82,7 +82,7 @@ def home():
 
 
 def need_namespaces():
-    """Raises NotHere, with the reason, if this machine cannot run such a cluster."""
+    """Raises NotHere, with the reason, if this machine cannot run a cluster in network namespaces."""
     need_root()
     for tool in ("ip", "nft", "nsenter", "unshare"):
         if shutil.which(tool) is None:
@@ -161,7 +161,7 @@ class NamespaceCluster:
         return run("nsenter", f"--net=/run/netns/{self.space(machine)}", *command, text=text, check=check)
 
     def cut(self, *pairs, networks=None):
-        """Cuts (sender, receiver) pairs: packets of the sender no longer reach the receiver."""
+        """Cuts connections. For each pair (sender, receiver), packets from the sender no longer reach the receiver."""
         if not self.weather:
             ways = [f"{self.address(a, n)} . {self.address(b, n)}" for a, b in pairs for n in networks or range(self.networks)]
             self.inside("hub", "nft", "add", "element", "bridge", "cut", "pairs", "{ " + ", ".join(ways) + " }")
@@ -184,8 +184,8 @@ class NamespaceCluster:
     # ---- members ----
 
     def make_members(self):
-        """Runs elect init once for all members, in one folder, so that the command need not wait for answers of other members.
-        Then copies the states to the members."""
+        """Runs elect init only once, in one folder, for all members, so that the command need not wait for answers from other
+        members. Then copies the state files into the folders of the members."""
         made = self.folder / "made"
         words = [f"{name}=127.0.0.1:{PORT + i}" for i, name in enumerate(self.names)]
         done = self.command("init", "-c", made / "elect.conf", "--new-cluster", *words)
@@ -261,7 +261,7 @@ class NamespaceCluster:
         return self.settle()
 
     def settle(self, limit=LIMIT):
-        """Waits until a member leads and the evidence contains its office."""
+        """Waits until a member leads and the evidence contains several claims of this leader."""
         def settled():
             leader = self.leader(limit=limit)
             claimed = self.claims(leader[0]).count(b'"token": %d,' % leader[1]) >= 10
@@ -342,7 +342,8 @@ class NamespaceCluster:
         return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
-        """Returns (leader, term) if all of these members report the same leader and term, and the leader agrees."""
+        """Returns (leader, term) if all of these members report the same leader and term, and the leader itself reports that it
+        leads."""
         views = {self.view(name) for name in names}
         one = views.pop() if len(views) == 1 else None
         return one if one is not None and self.group(one[0]).get("leads") else None
@@ -381,7 +382,7 @@ class NamespaceCluster:
     # ---- the end ----
 
     def stop(self):
-        """Stops the helpers, then terminates all daemons, each of which must end with status 0."""
+        """Ends the helper processes of the test, then terminates all daemons. Each daemon must exit with status 0."""
         self.stop_helpers()
         names = [name for name in self.names if self.runs(name)]
         for name in names:
@@ -413,7 +414,8 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
-        # A sweeper signals all processes. The commands that clean up must survive these signals, so they inherit them as ignored.
+        # When a suite is ended, the sweeper signals all processes. The commands that clean up must survive this, so they inherit
+        # that these signals are ignored.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
@@ -435,7 +437,8 @@ class NamespaceCluster:
     # ---- less usual faults ----
 
     def full_pipe(self, name):
-        """Returns both ends of a full pipe for standard error, which accepts no more bytes because no process reads it."""
+        """Makes a pipe for the standard error of a daemon, and fills it. No process reads from the pipe, so it accepts no more
+        bytes. Returns both ends."""
         ends = os.pipe()
         self.pipes[name] = ends
         flags = fcntl.fcntl(ends[1], fcntl.F_GETFL)
@@ -451,7 +454,7 @@ class NamespaceCluster:
         return ends
 
     def small_disk(self, name, size):
-        """Moves the state of a stopped member to a disk of its own with that size."""
+        """Moves the state of a stopped member to a separate file system of the given size."""
         place = self.folder / name / "state"
         kept = [(path.name, path.read_bytes()) for path in place.iterdir() if path.is_file()]
         run("mount", "-t", "tmpfs", "-o", f"size={size}", "elect-test", place)

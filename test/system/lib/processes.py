@@ -11,14 +11,14 @@ import time
 from .checks import Failure
 
 LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no other result depends on this limit
-# The tests give each command as long to reach a daemon as they wait themselves; the default of a few seconds is meant for people.
+# By default a command waits only a few seconds for a daemon, which suits people. In the tests it waits as long as the tests do.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Waits until holds() returns a true value, and returns that value. The last call begins after the limit, so that a stall of
-    this process does not fail the wait."""
+    """Calls holds() until it returns a true value, and returns that value. Fails if this takes longer than the limit. The last call
+    begins after the limit, so a stall of this process alone does not cause a failure."""
     end = time.monotonic() + limit
     while True:
         last = time.monotonic() > end
@@ -40,8 +40,8 @@ def adopt_orphans():
 
 
 def descendants():
-    """Returns all descendants of this process. The result includes processes that are not dumpable, because any user may read the
-    parent of a process."""
+    """Returns all descendants of this process, even those that are not dumpable, because any user may read which parent a process
+    has."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -79,7 +79,7 @@ def state(pid):
 
 
 def member_of(guardian):
-    """Returns the process of a member, given its guardian; None if no such process runs."""
+    """Returns the process id of the member whose guardian is given, or None if no such process runs."""
     for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
@@ -97,8 +97,8 @@ def pidfd(pid):
 
 
 def signal_both(guardian, number):
-    """Signals a member and its guardian as if their machine had failed, so that the guardian cannot report the death of the
-    member. After SIGKILL the member has no open sockets."""
+    """Sends a signal to both a member and its guardian, as if their machine had failed, so that the guardian cannot report the
+    death of the member. If the signal is SIGKILL, the member has exited and has no open sockets when the function returns."""
     if guardian.poll() is not None:
         return
     os.kill(guardian.pid, signal.SIGSTOP)

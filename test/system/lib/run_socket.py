@@ -17,7 +17,7 @@ NOW, LOOSE, YIELDS, FAILED, UNHEALTHY = 1, 2, 16, 32, 64
 
 
 def clock():
-    """Returns the time by the clock of leases, in microseconds."""
+    """Returns the time in microseconds, by the clock that leases use."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
@@ -41,8 +41,8 @@ class Words:
 
 
 class Talker:
-    """One connection. `hear` returns None if nothing comes for `patience` seconds, and the word END after the end of the
-    connection."""
+    """A connection to a run socket. `hear` returns None if no packet comes for `patience` seconds, and the word END when the
+    connection is closed."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -87,8 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Returns the time until which the member leads, by the clock of leases, or 0 if the member no longer leads. `left` is
-        the longest time that a client requests."""
+        """Asks whether the member leads. Returns the time until which it leads, by the clock of leases, or 0 if it does not lead.
+        `left` is the longest time that a client requests."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")

@@ -36,8 +36,8 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    """Recognizes elect by its command line, the only part of a process that an ordinary user can see if the process is not
-    dumpable."""
+    """Returns True if the process is elect, as its command line shows. If a process is not dumpable, an ordinary user can see
+    nothing else of it."""
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
@@ -61,7 +61,7 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Two runs worked at the same time, or a run worked when it was not allowed to."""
+    """Raised if two runs worked at the same time, or if a run worked when it was not allowed to."""
 
 
 class Stalls:
@@ -86,7 +86,8 @@ class Stalls:
 
 
 class Run:
-    """One elect run and all processes that it started. A mark in their environment identifies these processes in any session."""
+    """One elect run and all processes that it started. A mark in the environment of these processes identifies them in any
+    session."""
 
     is_run = True  # standard error may have more than one line
     stalls = None  # records the stalls of this machine while a case runs
@@ -119,8 +120,8 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Returns every process with the mark. The processes of elect hide their environment, but they stay in their session,
-        which identifies them."""
+        """Returns every process of this run: those with the mark in their environment, and the processes of elect. The latter hide
+        their environment, but stay in the session of the run, which identifies them."""
         wanted = f"{MARK}={self.mark}".encode()
         pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
         return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
@@ -169,8 +170,8 @@ class Run:
         os.kill(self.pid, number)
 
     def nothing_after(self, until, what, beat_shift=0):
-        """Checks that no process of the work is alive after `until`, neither in /proc nor according to the times that the
-        processes wrote. The only excuse is a stall of this machine, which delays the process that kills the work."""
+        """Checks that no process of the work was alive after `until`, according to /proc and to the times that the processes wrote.
+        Only a stall of this machine is an excuse, because it also delays the process that kills the work."""
         wait("the end of the lease", lambda: boottime() > until)
         seen, lines = 0, []
         while survivors := [p for p in self.workers() if not is_dying(p)]:
@@ -195,7 +196,8 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """Checks that the run told both the guardian and the daemon, once for each HOLD, that no process is left."""
+    """Checks that the run told both the guardian and the daemon that no process is left, exactly once for each HOLD packet, with
+    which the run had asked for its turn."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)

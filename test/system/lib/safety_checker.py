@@ -1,4 +1,4 @@
-"""Judges a cluster independently of its code, only from the claims, the writes and the logs.
+"""Checks whether a cluster was safe, only from its claims, writes and logs, and independently of its code.
 
     safety_checker.py FOLDER
 
@@ -10,11 +10,11 @@ The folder has these files, with one JSON object per line:
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
     nemesis.jsonl        {"at", "what", "member"}: the faults that the checker needs: started, log-lost, and hand-over. A
                          hand-over concerns the office with that "token" or, without a token, every office of the process
-                         until its next start. During a hand-over an answer counts only for its instant, as is-leader
-                         documents
+                         until its next start. As the documentation of is-leader says, an answer during a hand-over is true
+                         only at its instant
     MEMBER.log           the log of the daemon, with -o json
 
-Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker trusts no daemon's clock."""
+Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker does not use the clock of any daemon."""
 
 import json
 import pathlib
@@ -49,7 +49,7 @@ class Evidence:
 
 
 def hand_overs(evidence):
-    """Returns (member, token or None, from, until) of each period in which an office may be handed over at any moment."""
+    """Returns (member, token or None, from, until) of each hand-over, a period in which an office may end at any moment."""
     found = []
     for given in evidence.done("hand-over"):
         later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
@@ -59,7 +59,8 @@ def hand_overs(evidence):
 
 
 def held(claim, given):
-    """Returns the time for which a claim counts: the whole claim, or only the instant of the query during a hand-over."""
+    """Returns the period for which a claim counts: normally the whole claim, but during a hand-over only the instant of the
+    query."""
     start, until = claim["after"], claim["until"]
     for member, token, first, last in given:
         if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
@@ -128,7 +129,8 @@ def check_overlaps(evidence):
 
 
 def check_writes(evidence):
-    """Checks that no write of an earlier leader is accepted after a later leader has written."""
+    """Checks that the resource accepted no write of an earlier leader after a write of a later leader, and that each leader wrote
+    only with tokens that it had claimed."""
     problems, highest = [], 0
     for write in evidence.writes:
         if write["accepted"] and write["token"] < highest:
@@ -142,8 +144,9 @@ def check_writes(evidence):
 
 
 def check_causes(evidence):
-    """Checks that each loss of an office is logged with its cause, unless the process ended, and that each claimed term was
-    logged. A leader whose voters have promised a larger term succeeds itself in such a term, which is not a loss."""
+    """Checks that a member logged the cause whenever it lost an office, unless its process ended, and that it logged each term that
+    it claimed. A leader that succeeds itself in a larger term, because its voters have promised such a term, does not lose its
+    office."""
     problems = []
     for member, log in evidence.logs.items():
         if evidence.done("log-lost", member):
@@ -164,7 +167,7 @@ def check_causes(evidence):
 
 
 def check_words(evidence):
-    """Checks that a follower logs a term that belongs to its leader."""
+    """Checks that each follower logged a term that belongs to the leader that it follows."""
     problems = []
     owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}
@@ -181,7 +184,7 @@ CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes,
 
 
 def judge(folder):
-    """Returns the violations as text, and the amounts of evidence."""
+    """Returns each violation as text, and how much evidence of each kind there was."""
     evidence = Evidence(folder)
     problems = [problem for one in CHECKS for problem in one(evidence)]
     seen = {"offices": len(offices(evidence)), "claims": len(evidence.claims),

@@ -1,5 +1,5 @@
-"""Times of the clusters under test, shortest lease first. A case that does not test the loss of a lease uses one that a leader
-keeps even on a busy machine."""
+"""Times for the clusters under test, beginning with the shortest lease. A case that does not test the loss of a lease uses a lease
+so long that a leader keeps it even on a busy machine."""
 
 SHORT_TIMES = "lease = 500ms\nrenewal = 80ms\ndelay = 10ms\nmax-lease = 1s\n"
 TIMES = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
