@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
-Clusters of all sizes and algorithms run one after the other, and suffer faults of all kinds, several at a time. After its faults
-each cluster must have a leader again, and the safety checker judges the evidence. The seed determines the faults, but their
-effects also depend on the machine."""
+The test runs clusters of all sizes and algorithms one after the other, and injects faults of all kinds, several at a time. After
+these faults each cluster must elect a leader again, and the safety checker judges what was recorded. The seed determines the
+faults, but their effects also depend on the machine."""
 
 import os
 import random

@@ -1,5 +1,6 @@
 """Tests clients with a deadline, examples/client.c and examples/client.py, beside three real daemons, and beside a fake daemon
-that can be stopped, killed, restarted, silent, or wrong. The fake daemon is a second process of this script.
+that can be stopped, killed or restarted, and that can be silent or give wrong answers. The fake daemon is a second process of this
+script.
 
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
@@ -178,7 +179,8 @@ def start(prefix, command, status_socket, *args):
 
 
 class ProgramBesideFake:
-    """A folder with a fake daemon and a program beside it. The end of the `with` block removes both."""
+    """A folder with a fake daemon and a program beside it. The end of the `with` block ends both processes and removes the
+    folder."""
 
     def __init__(self, command, prefix=()):
         self.folder = tempfile.TemporaryDirectory(prefix="elect-client-")
@@ -202,7 +204,8 @@ class ProgramBesideFake:
         self.daemon.say(mode)
 
     def start_program(self, *args):
-        """Starts the program. Without arguments the program finds the daemon through the environment, as under elect run."""
+        """Starts the program. Without arguments, the program finds the daemon through its environment, as it would under elect
+        run."""
         self.program = start(self.prefix, self.command, self.path.replace(".run", ".status"), *args)
 
 

@@ -36,7 +36,8 @@ LOADER = "/usr/share/bash-completion/bash_completion"
 
 
 class Stage:
-    """A folder with a configuration, the command, and the scripts of this tree where each shell looks for them."""
+    """A folder with a configuration and the command elect. It also contains the completion scripts of this tree, in the places
+    where each shell looks for them."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -298,7 +299,7 @@ def asked(shell):
 
 
 def installed():
-    """The scripts are installed where each shell looks for them."""
+    """The completion scripts are installed where each shell looks for them."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(["meson", "install", "-C", os.path.dirname(ELECT), "--no-rebuild", "--quiet", "--destdir",
                                folder], capture_output=True, text=True, timeout=10 * LIMIT)

@@ -56,7 +56,8 @@ def front():
 
 
 def belonging_to(member):
-    """Returns the guardian and the process of a member, recognized by their configuration."""
+    """Returns the processes of a member, which are its guardian and the member itself. They are recognized by the path of their
+    configuration."""
     found = []
     for pid in processes():
         try:
@@ -233,7 +234,8 @@ def split_brain(_):
 
 @case
 def sizes(_):
-    """No line is broken with three to nine members, on terminals of all sizes, without colours, or when the size changes."""
+    """The screen is laid out correctly with three to nine members, on terminals of all sizes, without colours, and after the size
+    has changed."""
     for words, columns, rows in ((("--members", "3"), 80, 24), (("--members", "9", "--algorithm", "chang-roberts"), 80, 24),
                                  (("--members", "5"), 200, 60), ((), 40, 12), ((), 80, 12), (("--members", "9"), 20, 6)):
         with Theatre(*words, columns=columns, rows=rows, env=["NO_COLOR=1"]) as t:
@@ -411,7 +413,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """Nothing is left, however the demonstration ends and whichever of its processes gets the signal."""
+    """However the demonstration ends, and whichever of its processes gets the signal, no process, file or socket is left."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):

@@ -66,7 +66,7 @@ def just_started(_):
 
 @case
 def stalls(_):
-    """doctor finds a stall of the process even if packets arrived during the stall."""
+    """elect doctor reports that the daemon's process stalled, even if packets arrived during the stall."""
     with LocalCluster(times=QUICK) as p:
         p.begin()
         for name in p.names:
@@ -354,7 +354,7 @@ def rotation(_):
 
 @case
 def open_to_others(_):
-    """While a daemon runs, doctor names each file, folder and admin socket that other users may write to."""
+    """While a daemon runs, elect doctor names each file, folder and admin socket that other users may write to."""
     with LocalCluster(times=CALM) as p:
         parts = p.folder / "conf.d"
         parts.mkdir()
@@ -375,7 +375,8 @@ def open_to_others(_):
 
 @case
 def locked_out(_):
-    """Member c is down, and removing its only key would lock c out."""
+    """Member c is down while the key of the cluster is replaced. Removing the only key that c has would lock c out, so elect warns
+    about this."""
     with LocalCluster(names="abc", times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()

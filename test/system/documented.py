@@ -537,7 +537,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Changes the role of member a from observer back to member, so that it votes again."""
+    """Gives member a the role of an observer, and then that of a member, so that it votes again."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")

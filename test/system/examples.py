@@ -56,7 +56,7 @@ def end_all(pid):
 
 
 class Beside(LocalCluster):
-    """Daemons and programs beside them, each with a log. All of them end with the cluster."""
+    """Daemons, and example programs beside them. Each of these processes has a log file, and all of them end with the cluster."""
 
     def __init__(self):
         super().__init__()
@@ -398,7 +398,7 @@ def berkeley(_):
 
 
 def refuses_late_words(p, stale, slave):
-    """A slave refuses messages of a former master, and ignores an adjustment that does not come from the master's address."""
+    """A slave refuses messages from a former master, and ignores an adjustment that does not come from the master's address."""
     mean, _ = p.agree()
     p.forget()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as former:
@@ -521,7 +521,7 @@ def cron_path(folder):
 
 @case
 def cron(_):
-    """A job runs on one member, and on another member after the first member is killed."""
+    """A job runs on the member that leads and, after that member has been killed, on another member."""
     with Beside() as p:
         p.begin()
         table, ran = p.folder / "table", p.folder / "ran"

@@ -99,8 +99,9 @@ def the_first_leader(_):
 
 
 class Between(threading.Thread):
-    """A status socket between elect explain and a daemon. It forwards all requests to the daemon, except requests for the flight
-    recorder of one member. These it answers slowly itself, always announcing one more step, and counts them."""
+    """A status socket that the test puts between elect explain and a daemon. It forwards requests to the daemon, but answers
+    requests for the flight recorder of one member itself: slowly, and always announcing one more step. It also counts these
+    requests."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -464,7 +465,7 @@ def two_followers_miss_a_hand_over(c, old):
 
 @case
 def all_stall(_):
-    """All members are stopped at once. The lease ends long before they are continued and can report its loss."""
+    """All members are stopped at the same time. The lease ends long before they are continued and can report its loss."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:

@@ -103,7 +103,7 @@ def member_killed(c):
 
 @fault()
 def guardian_killed(c):
-    """The member hands over and ends when its guardian dies."""
+    """When its guardian dies, the member hands over and exits."""
     leader, term = c.begin()
     member = pidfd(member_of(c.daemons[leader].pid))
     c.note("hand-over", leader, token=term)

@@ -165,8 +165,8 @@ def waits_for_the_lock(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member waits until the work has stopped, hands leadership over and exits. If a new daemon is
-    started for the same member in the meantime, it waits until the old process has exited."""
+    """When its guardian dies, the member waits until the work has stopped, hands leadership over and exits. If another daemon is
+    started for this member in the meantime, that daemon waits until the first one's member has exited."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -498,7 +498,7 @@ def yields_after_the_last_promise(_):
 
 @case
 def terminated(_):
-    """A terminated daemon ends only when the work has stopped."""
+    """A daemon that is told to end exits only when the work has stopped."""
     with Watched() as p:
         p.begin()
         with Talker(p.run_socket()) as t:

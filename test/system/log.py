@@ -120,7 +120,8 @@ def silent_member(_):
 
 @case
 def history_and_watch(_):
-    """history and watch show the level and the cause of each entry. The JSON of both commands has the keys of the log."""
+    """elect history and elect watch show the level and the cause of each entry. The JSON of both commands has the keys of the
+    log."""
     with Logging(times=STEADY_TIMES) as p:
         p.start("a")
         watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,

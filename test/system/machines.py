@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests Elect on three simulated machines, each with its own systemd: machines.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A simulated machine
-is a set of namespaces whose first process is systemd. It sees the disk of the real machine, but its own writes stay in
+The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A simulated
+machine is a set of namespaces whose first process is systemd. It sees the disk of the real machine, but its own writes stay in
 memory. Elect is installed on the machines from the build folder of ELECT."""
 
 import atexit
@@ -165,7 +165,8 @@ class Machines:
         return self.first(name) and self.on(name, "systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def first(self, name):
-        """Waits until the machine's first process is systemd, and returns the id of that process outside of the machine."""
+        """Returns the process id, outside of the machine, of the machine's first process, or None if this process is not systemd
+        yet."""
         unshare = self.running[name].pid
         try:
             for child in pathlib.Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split():
@@ -232,7 +233,7 @@ def play(function):
 
 @case
 def as_readme_says(m):
-    """The commands of README work, and then the unit restarts processes that are killed or stopped."""
+    """The commands of README work as described there. Afterwards the unit restarts each process that is killed or stopped."""
     m.install()
 
     def status_texts():

@@ -28,7 +28,7 @@ from lib.runner import HOSTILE, UNPRIVILEGED, OBEYS, Run, begin, main, ran  # no
 DEATHS = int(os.environ.get("DEATHS", "120"))
 
 
-# ---- workloads that resist their end ----
+# ---- workloads that resist being killed ----
 
 @case
 def hostile_workloads(_):

@@ -1,4 +1,4 @@
-"""Checks the required settings of the systemd unit, and its exposure."""
+"""Checks that the systemd unit has the required settings, and that its exposure, as systemd-analyze computes it, is low enough."""
 
 import pathlib
 import re

@@ -373,8 +373,8 @@ def eighty_columns(_):
         p.begin()
 
         def said(*words):
-            """Runs a verb at the leader. A resignation that slow members do not complete in time prints nothing and is
-            repeated."""
+            """Runs a verb on the leader until it prints something. A resignation that slow members do not complete in time prints
+            nothing, and is repeated."""
             return wait(" ".join(words), lambda: p.elect(p.leader()[0], *words).stdout)
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = said(*words)
@@ -633,9 +633,9 @@ def roles_of_all_groups_or_of_none(_):
 
         def too_soon_for_one():
             """Returns True if a reload changed the group main, but not the other group. After a change of leader, a group refuses
-            changes of its membership for the longest lease; here only the other group has just changed its leader. If main has
-            changed its leader, too, both groups refused, and the case tries again. If this machine stalled for the longest lease,
-            neither group refused, and the change is first undone."""
+            changes of its membership for the duration of the longest lease. Here only the other group has just changed its leader.
+            If main has changed its leader, too, both groups refuse, and the case tries again. If this machine stalled for the
+            longest lease, neither group refuses, and the change is first undone."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)

@@ -100,7 +100,7 @@ def end_once(number, frame):
 
 
 def start_sweeper(front, mask):
-    """Becomes the sweeper. Returns only in the sweeper's child, the suite."""
+    """Turns this process into the sweeper. Returns only in the child of the sweeper, which is the suite."""
     os.setsid()
     die_with_parent(signal.SIGTERM)  # the kernel sends this signal when the front dies
     adopt_orphans()

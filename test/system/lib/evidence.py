@@ -79,7 +79,7 @@ def fork(work, *args):
 
 def promised(talker, path):
     """Asks the daemon how long its member will lead, as a client with a deadline does. If the member does not lead, tells the
-    daemon that the work has stopped, as such a client must. Without a mandate the daemon promises nothing about the future, so its
+    daemon that the work has stopped, as such a client must. Without a mandate the daemon makes no promise for the future, so its
     answer counts only for the present moment."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")

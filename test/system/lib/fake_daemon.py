@@ -1,8 +1,6 @@
-"""A fake daemon for elect run. The fake daemon uses the runner's protocol (src/client/talk.h), and can be late, silent, wrong or
-dead.
+"""A fake daemon for elect run. It uses the protocol of the runner (src/client/talk.h), and can be late, silent, wrong or dead.
 
-A fake daemon for elect run. It uses the protocol of the runner (src/client/talk.h), and can be late, silent, wrong or dead. It
-records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
+It records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
 
 import os
 import pathlib

@@ -37,7 +37,7 @@ def first_port():
 
 def free_ports(count):
     """Returns ports that are free now, that the kernel does not assign to arbitrary programs, and that no concurrent case uses.
-    Without these conditions, another process could take a port before the member starts, or while the member is down."""
+    Another process could take any other port before a member starts, or while the member is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
