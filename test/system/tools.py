@@ -59,7 +59,7 @@ def on_a_terminal(words, env, answer):
 
 
 def deps(uid, answer=None, without=()):
-    """Returns the exit status, the output, and the commands that were called."""
+    """Runs tools/deps with fake system commands. Returns its exit status, its output, and the commands that it called."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FAKE.items():
             if name not in without:
