@@ -13,7 +13,7 @@ void answer_refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut the text inside a character */
+    text_clean(text); /* snprintf may have left half a UTF-8 character at the end */
     control_answer(client, answer_refusal(text));
 }
 
@@ -124,7 +124,7 @@ static void answer_reload(struct daemon *d, struct control_client *client, json_
                                 : answer_refusal(complaint.bytes));
 }
 
-/* ---- keys: read from the key file, never from a request ---- */
+/* ---- changes of the keys: a key is read from the key file, never from a request ---- */
 
 static void answer_key_install(struct daemon *d, struct control_client *client, json_t *request)
 {
@@ -153,8 +153,9 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
                                 : answer_refusal(why));
 }
 
-/* Returns true, with a text that names the members, if members that are down may lack the key that
- * remains in use after the change. Such members can still return until the other key is removed. */
+/* Returns true, with a warning in `text`, if some members that are down may not have the key that
+ * stays in use after this change. Such a member can return only while the other key is still
+ * accepted. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {
@@ -218,7 +219,7 @@ static void answer_key_remove(struct daemon *d, struct control_client *client, j
 
 static const struct {
     const char *verb;
-    enum control_which which; /* the socket that accepts this verb */
+    enum control_which which; /* the control socket on which this verb is accepted */
     void (*answer)(struct daemon *d, struct control_client *client, json_t *request);
 } questions[] = {
     {"status", CONTROL_STATUS, query_status},   {"is-leader", CONTROL_STATUS, query_is_leader},

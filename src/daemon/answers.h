@@ -11,7 +11,8 @@
 json_t *answer_refusal(const char *why);
 /* Refuses the request of a client. */
 void answer_refuse(struct control_client *client, const char *why);
-/* Returns the group that the request names; -1 if the request was refused. */
+/* Returns the index of the group that the request names. If there is no such group, refuses the
+ * request and returns -1. */
 int answer_group(const struct daemon *d, struct control_client *client, const json_t *request);
 
 /* ---- queries.c ---- */
@@ -20,21 +21,21 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request);
 void query_history(struct daemon *d, struct control_client *client, json_t *request);
 void query_messages(struct daemon *d, struct control_client *client, json_t *request);
-/* In doctor.c. */
+/* The next function is in doctor.c. */
 void query_doctor(struct daemon *d, struct control_client *client, json_t *request);
 void query_watch(struct daemon *d, struct control_client *client, json_t *request);
 
-/* Returns true if the status shows the member as up: the member has a session and was heard
+/* Returns true if the peer counts as up: this member has a session with it, and has heard from it
  * recently. */
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
 /* Returns the ranks of the members that are up, including this member. */
 elect_set query_up(const struct daemon *d);
-/* Returns the members that may lead but stand aside, as far as this member knows. The leader knows
- * which members stand aside; without a leader, every member knows it. A follower knows this only
- * about itself and its leader. */
+/* Returns the members that may lead but stand aside, which means that they ask not to be elected.
+ * The result contains only what this member knows: a follower knows about itself and its leader;
+ * the leader, and every member while there is no leader, knows about all members. */
 elect_set query_aside(const struct daemon *d, unsigned group);
-/* Returns true if the member was heard within the suspicion time, so that it can probably answer or
- * take an office now. */
+/* Returns true if this member has heard from the other member within the suspicion time, so that
+ * the other member can probably answer, or take over an office, now. */
 bool query_hears(const struct daemon *d, uint16_t id);
 /* Returns the numbers of the member's keys; the first key is in use. */
 json_t *query_keys(const struct daemon *d);

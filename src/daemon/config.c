@@ -1,6 +1,6 @@
-/* Accessors of a parsed configuration: members, groups, paths, and the configuration of the
- * election. This file also contains the functions with which the files config*.c report a
- * mistake. */
+/* Functions that look up members, groups and paths in a parsed configuration, and derive the
+ * configuration of the election from it. This file also contains the functions that the files
+ * config*.c call to report a mistake. */
 #include "config_internal.h"
 
 #include "../base/choice.h"
@@ -167,8 +167,8 @@ void config_make_absolute(char path[CONFIG_FILE])
 
 /* ---- the election ---- */
 
-/* The configured delay is the longest time that a message travels, and also the longest time that a
- * process takes to answer a message, including a write to its disk. */
+/* The configured delay serves as two limits: the longest time that a message travels, and the
+ * longest time that a process takes to answer a message, including a write to its disk. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
     uint16_t ids[SESSION_PEERS];

@@ -24,11 +24,12 @@
 #include <sys/types.h>
 
 #define CONFIG_PATH 256
-#define CONFIG_FILE (CONFIG_PATH + 32) /* the path of a file in a folder of the configuration */
+#define CONFIG_FILE (CONFIG_PATH + 32) /* bytes for the path of a file in a configured folder */
 #define CONFIG_NAME STORE_NAME
 
-/* section, name, key, placeholder of the value, help. The help begins with a valid value or
- * contains "default: VALUE": test/system/manual.py sets every key to that value. */
+/* Each entry has a section, the name of a constant, the key in the file, a placeholder for the
+ * value of the key, and a help text. The help text begins with a valid value or contains "default:
+ * VALUE", because test/system/manual.py sets every key to the value that it finds there. */
 #define CONFIG_KEYS(X)                                                                             \
     X(CLUSTER, ID, "id", "HEX", "32 hexadecimal digits, drawn by elect init --new-cluster")        \
     X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \
@@ -75,9 +76,10 @@
     X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
       "yes: elect only members with an elect run for this group; default: no")
 
-/* A host name in place of an address. The daemon looks up the name about every 10 s. */
+/* A host name that the configuration contains in place of an address. The daemon looks up the name
+ * about every 10 s. */
 struct config_host {
-    char name[CONFIG_NAME]; /* empty: the address is numeric, or dynamic */
+    char name[CONFIG_NAME]; /* empty if the configured address is numeric, or "dynamic" */
     uint16_t port;
 };
 
@@ -109,22 +111,23 @@ struct config {
     bool has_cluster;
     char key_file[CONFIG_PATH], state_dir[CONFIG_PATH], run_dir[CONFIG_PATH];
     uint32_t lease, renewal, max_lease, delay, rho, preempt_after;
-    uint8_t algorithm, mandate; /* enum elect_mandate_kind */
+    uint8_t algorithm, mandate; /* enum elect_algorithm, enum elect_mandate_kind */
     bool preempt, tell_lower;
     bool testament;
     uint32_t testament_delay, hook_timeout;
     uint8_t log_level;                  /* enum level */
-    char run_group[CONFIG_NAME];        /* empty: the group of the daemon */
-    char hook[HOOK_COUNT][CONFIG_PATH]; /* empty: none */
+    char run_group[CONFIG_NAME];        /* user group for elect run; empty: the daemon's group */
+    char hook[HOOK_COUNT][CONFIG_PATH]; /* paths of the hooks; an empty path means no hook */
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
     struct text complaint; /* the first mistake */
-    size_t reason;         /* the offset of the text after FILE:LINE in `complaint` */
+    size_t reason;         /* where the text after FILE:LINE begins in `complaint` */
 };
 
-/* Reads the file and its conf.d. Returns false, with a complaint, if there is a mistake. */
+/* Reads the configuration file, and the files in the folder conf.d next to it. Returns false, with
+ * a complaint, if there is a mistake. */
 bool config_load(struct config *c, const char *path);
 
 /* Calls `visit` with each file in the folder conf.d of the configuration, in the order in which the
@@ -137,8 +140,8 @@ bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
  * and relative paths are resolved from its folder. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
-/* Returns NULL if a member can have this address; otherwise the reason why not, as the rest of a
- * sentence that begins with the address. */
+/* Returns NULL if a member can have this address. Otherwise returns the reason why it cannot,
+ * worded to follow the address in a sentence. */
 const char *config_address_fault(const union elect_address *a);
 
 /* Derives the configuration of the election, which all groups share. Times are in microseconds. */
@@ -148,7 +151,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
-/* Return the member of that name, or with that id; NULL if there is none. */
+/* Return the member with that name, or with that id; NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
 /* Returns the name of the member with that id; "unknown" if there is none. */
@@ -160,18 +163,18 @@ void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FIL
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
-/* Makes the path absolute for a program that may change its working directory. Leaves it relative
- * if the absolute path would be too long for a socket. */
+/* Makes a path absolute, so that it stays valid if the program changes its working directory.
+ * Leaves the path relative if the absolute path would be too long for the address of a socket. */
 void config_make_absolute(char path[CONFIG_FILE]);
 
 /* Parses HOST:PORT. Returns false if HOST is neither an address nor a name. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
-/* Returns the index of the group of that name or, if `name` is NULL, of the only group. If there is
- * no such group, returns -1, with the reason. */
+/* Returns the index of the group with that name or, if `name` is NULL, of the only group. If there
+ * is no such group, returns -1, with the reason. */
 int config_group(const struct config *c, const char *name, struct text *why);
 
-/* Writes a warning about a configuration that is valid but unwise; empty if there is none. */
+/* Writes a warning if the configuration is valid but unwise; otherwise writes an empty text. */
 #define CONFIG_WARNING 128
 void config_warning(const struct config *c, char warning[CONFIG_WARNING]);
 
@@ -185,7 +188,7 @@ bool config_has_hooks(const struct config *c);
 const char *config_role(const struct config_member *m);
 bool config_may_lead(const struct config_member *m);
 
-/* Adds an example of a configuration, which shows every key and its meaning. */
+/* Adds an example configuration to the text, with every key and its meaning. */
 void config_example(struct text *t);
 
 #endif

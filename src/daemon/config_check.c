@@ -1,6 +1,6 @@
 /* Checks that the values of a configuration fit together: no two members are alike, the algorithm
  * supports the options, and the times are consistent. A configuration that fails a check is
- * refused, because a cluster could not work with it, or not safely. */
+ * refused, because with it a cluster would not work, or would not be safe. */
 #include "config_internal.h"
 
 #include <stdio.h>

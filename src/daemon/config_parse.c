@@ -1,5 +1,5 @@
-/* Reads the configuration: the main file and the files in its conf.d, with their sections and
- * lines. inih splits a line into key and value; config_values.c parses the value. */
+/* Reads the configuration from the main file and from the files in the folder conf.d next to it.
+ * The library inih splits a line into key and value; config_values.c parses the value. */
 #include "config_internal.h"
 
 #include "../base/access.h"
@@ -18,9 +18,9 @@
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
-#define SHORT_MEMBER '@'   /* inih sees [member NAME] as [@N] */
-#define SHORT_GROUP  '%'   /* and [group NAME] as [%N] */
-#define CONFIG_BYTES 65536 /* the largest file, in bytes */
+#define SHORT_MEMBER '@'   /* the section [member NAME] is passed to the library inih as [@N] */
+#define SHORT_GROUP  '%'   /* the section [group NAME] is passed to the library inih as [%N] */
+#define CONFIG_BYTES 65536 /* the largest accepted configuration file, in bytes */
 
 static const struct {
     enum config_section section;
@@ -38,11 +38,11 @@ _Static_assert(KEY_COUNT <= 64, "a bit for each key");
  * first one. */
 struct reader {
     struct config *c;
-    /* 1 << enum config_key: the keys that were set */
+    /* One bit, 1 << enum config_key, for each key that was set. */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
-    /* the sections that occurred in this file */
+    /* Whether each section has occurred in the current file. */
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS];
-    bool fine; /* no file has contained a mistake yet */
+    bool fine; /* true until a file contains a mistake */
 };
 
 /* ---- lines ---- */
@@ -72,7 +72,7 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
-/* Returns the index of a group; the number of groups if no group has that name. */
+/* Returns the index of the group with that name, or the number of groups if there is none. */
 static unsigned group_index(const struct config *c, const char *name)
 {
     unsigned i = 0;
@@ -102,8 +102,8 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* Handles one line. `index` is the index of the member or the group whose section contains the
- * line. */
+/* Handles one line of the form KEY = VALUE. `index` is the index of the member or the group in
+ * whose section the line stands. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -144,7 +144,7 @@ static bool take_section(struct reader *r, const char *section)
     return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
 }
 
-/* inih calls this function for each key. */
+/* The parser inih calls this function for each line of the form KEY = VALUE. */
 static int take_key(void *reader, const char *section, const char *name, const char *value)
 {
     struct reader *r = reader;
@@ -167,8 +167,8 @@ static int take_key(void *reader, const char *section, const char *name, const c
 
 /* ---- a text ---- */
 
-/* Replaces [member NAME] by [@N] in the text, or [group NAME] by [%N], because inih truncates long
- * names of sections. */
+/* Replaces [member NAME] with [@N] in the text, or [group NAME] with [%N], because the parser inih
+ * truncates long names of sections. */
 static void shorten(char kind, unsigned index, char *at, const char *end)
 {
     char number[16];
@@ -177,8 +177,8 @@ static void shorten(char kind, unsigned index, char *at, const char *end)
     memcpy(at, number, (size_t)length);
 }
 
-/* Reads all sections before the keys, because inih does not report a section without keys, and a
- * group needs no keys. Returns the line of the first section with a mistake, or 0. */
+/* Reads all sections before the keys, because the parser inih does not report a section without
+ * keys, and a group needs no keys. Returns the line of the first section with a mistake, or 0. */
 static int take_sections(struct reader *r, char *text)
 {
     int line = 1;
@@ -220,7 +220,7 @@ static void begin(struct config *c, const char *path)
     snprintf(c->key_file, sizeof c->key_file, "%.*skey", config_folder(c), c->path);
 }
 
-/* Prefixes the complaint with the file, and with the line if it is not 0. */
+/* Puts the name of the file, and the number of the line unless it is 0, before the complaint. */
 static bool locate(struct config *c, const char *path, int line)
 {
     struct text why = c->complaint;
@@ -258,7 +258,7 @@ static bool take_text(struct reader *r, const char *path, const char *text)
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
 
-/* Sets the folders that the configuration does not set. */
+/* Gives state-dir and run-dir their default values if the configuration does not set them. */
 static void set_default_folders(struct config *c)
 {
     static const char state_dir[] = "/var/lib/elect", run_dir[] = "/run/elect";
@@ -285,8 +285,9 @@ bool config_parse(struct config *c, const char *path, const char *text)
 
 /* ---- files ---- */
 
-/* Returns how many bytes were read, at most `room`; -1, with errno, if the file cannot be read. A
- * FIFO or a device is refused before it is read, because reading it could block or never end. */
+/* Reads a regular file into `to`. Returns the number of bytes, at most `room`; -1, with errno, if
+ * the file cannot be read. A FIFO or a device is refused before it is read, because reading it
+ * could block or never end. */
 static ssize_t read_regular(const char *path, char *to, size_t room)
 {
     struct stat is = {0};

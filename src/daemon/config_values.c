@@ -62,8 +62,8 @@ static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
            config_complain(c, "path", value, " is too long: at most 255 characters");
 }
 
-/* The path of a hook must be absolute, because trusted.c checks the owner of every folder in the
- * path, beginning with /. */
+/* The path of a hook must be absolute, because trusted.c checks the owner of every folder from /
+ * down to the program. */
 static bool take_hook(struct config *c, const char *value, enum hook hook)
 {
     if (value[0] != '/')
@@ -140,7 +140,7 @@ static bool is_host(const char *s)
            strspn(s, "0123456789.") != length;
 }
 
-/* Parses 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400. */
+/* Parses an address such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400. */
 bool config_address(const char *text, union elect_address *a, struct config_host *host)
 {
     uint64_t port;
@@ -161,7 +161,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     if (!known)
         return !six && is_host(host->name);
     a->any.sa_family = six ? AF_INET6 : AF_INET;
-    a->four.sin_port = htons(host->port); /* sockaddr_in6 has the port at the same place */
+    a->four.sin_port = htons(host->port); /* sockaddr_in6 has its port at the same offset */
     memset(host->name, 0, sizeof host->name);
     return true;
 }

@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 1000 /* milliseconds for a client to send its request, and to read its answer */
-#define BEHIND   (1 << 16) /* bytes that a watcher may be behind */
-#define BACKLOG  1024      /* connections that wait in the kernel to be accepted */
-#define OTHERS   512       /* descriptors that the process needs besides its clients */
+#define PATIENCE 1000      /* milliseconds for a client to send a request or to read an answer */
+#define BEHIND   (1 << 16) /* a watcher that leaves more bytes than this unread is disconnected */
+#define BACKLOG  1024      /* the most connections that wait in the kernel to be accepted */
+#define OTHERS   512       /* descriptors that the process needs for purposes other than clients */
 
 #define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
 
@@ -33,8 +33,9 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-/* A calling function may still use a client that has just been disconnected, so the client is freed
- * only in a later turn of the loop. */
+/* Frees the clients that have been disconnected. A function further up the stack may still use a
+ * client that it has just disconnected, so the client is freed only in a later turn of the event
+ * loop. */
 static void free_gone(struct control *c)
 {
     for (struct control_client *client; (client = c->gone) != NULL;) {
@@ -57,7 +58,8 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
-    /* close() alone does not remove the descriptor while a child that was just forked has it */
+    /* A child that was just forked may have a copy of the descriptor. Then close() alone would not
+     * end the polling. */
     epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }
@@ -87,8 +89,8 @@ static bool peek(const struct control_client *client, char text[CONTROL_REQUEST]
     return end != NULL;
 }
 
-/* Handles a client whose deadline has passed. The client keeps waiting if its request arrived in
- * time but the daemon has not read it yet. */
+/* Handles a client whose deadline has passed. If its request arrived in time, but the daemon has
+ * not read it yet, the client gets a new deadline. */
 static void end_patience(struct control_client *client)
 {
     char text[CONTROL_REQUEST];
@@ -126,8 +128,8 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Stores the bytes that the kernel does not accept now. Returns false if there is no memory for
- * them. */
+/* Stores the bytes that the kernel does not accept now, so that they can be sent later. Returns
+ * false if there is no memory for them. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -140,7 +142,8 @@ static bool keep_rest(struct control_client *client, const char *text, size_t le
     return epoll_ctl(client->control->ready, EPOLL_CTL_MOD, client->fd, &e) == 0;
 }
 
-/* Returns how many bytes the kernel accepts now; -1 if the client has disconnected. */
+/* Sends as many bytes as the kernel accepts now, and returns their number; -1 if the client has
+ * disconnected. */
 static ssize_t push(const struct control_client *client, const char *text, size_t length)
 {
     ssize_t sent = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -157,7 +160,7 @@ static void send_line(struct control_client *client, json_t *line, bool last)
         let_go(client);
         return;
     }
-    text[length - 1] = '\n'; /* in place of the NUL */
+    text[length - 1] = '\n'; /* the newline replaces the terminating NUL */
     ssize_t sent = client->rest == NULL ? push(client, text, length) : 0;
     bool all = sent == (ssize_t)length;
     client->last = last;
@@ -228,7 +231,7 @@ static void look_for_request(struct control_client *client, bool ends)
         let_go(client);
 }
 
-/* Serves one client. If a client has already disconnected, its request is not read. */
+/* Serves one client. The request of a client that has already disconnected is not read. */
 static void serve(uv_poll_t *poll, int status, int events)
 {
     struct control *c = poll->data;
@@ -250,11 +253,11 @@ static void serve(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 struct crowd {
-    unsigned all, same; /* clients of a socket; how many of them belong to one user */
+    unsigned all, same; /* all: the clients of a socket; same: those of one user */
 };
 
-/* Counts the clients of a socket: either only the watchers or only the other clients, because
- * watchers stay connected. */
+/* Counts the clients of a socket, and those of one user among them. Watchers and other clients are
+ * counted separately, because watchers stay connected. */
 static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
                              uid_t user)
 {
@@ -267,8 +270,8 @@ static struct crowd crowd_of(const struct control *c, enum control_which which, 
     return crowd;
 }
 
-/* The last places are reserved for users that have few clients, so that no user can occupy all
- * places. */
+/* Returns true if the socket has a place for another client of this user. The last places are
+ * reserved for users that have few clients, so that no user can occupy all places. */
 static bool has_place(const struct control *c, enum control_which which, uid_t user)
 {
     struct crowd crowd = crowd_of(c, which, false, user);
@@ -302,9 +305,9 @@ static void welcome(struct control *c, enum control_which which, int fd, const s
     set_due(client, PATIENCE);
 }
 
-/* Accepts one connection, and allocates no memory if it exceeds the limit. uv_listen() is not used,
- * because it would accept connections until none is left, and a user who connects as fast as
- * possible could then keep the member from renewing its lease. */
+/* Accepts one connection. If there are too many clients, refuses it without allocating memory.
+ * uv_listen() is not used, because it would accept connections for as long as any are waiting. A
+ * user who connects as fast as possible could then keep the member from renewing its lease. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
@@ -315,7 +318,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     int fd = status == 0 ? accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0) {
         if (status != 0 || errno == EMFILE || errno == ENFILE)
-            uv_poll_stop(poll); /* until control_tick() */
+            uv_poll_stop(poll); /* control_tick() will start it again */
         return;
     }
     enum control_which which = (enum control_which)(door - c->door);
@@ -348,7 +351,7 @@ static bool make_room(const char *path, struct text *complaint)
         if (!S_ISSOCK(is.st_mode))
             return text_complain(complaint, path, "it exists and is not a socket",
                                  ": move it away");
-        unlink(path); /* the lock on the state file shows that no other daemon uses it */
+        unlink(path); /* no other daemon uses it, because this one has locked the state file */
     }
     return true;
 }
@@ -388,7 +391,7 @@ static unsigned most_clients(void)
     return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
 }
 
-/* Does the setup that is needed once, before the first socket is opened. */
+/* Before the first socket is opened, creates the epoll descriptor and the timer for all clients. */
 static bool prepare(struct control *c)
 {
     if (c->most != 0)

@@ -1,5 +1,5 @@
 /* Runs one member: opens and closes its sockets and timers, logs its changes, and does the periodic
- * work. work.c decides which work is permitted under an office, and answers.c answers the
+ * work. work.c decides which work may run while this member leads, and answers.c answers the
  * clients. */
 #include "daemon.h"
 
@@ -87,7 +87,7 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* the member is still starting; open_member() announces its leader */
+    if (d->member == NULL) /* during the start: open_member() announces the state afterwards */
         return;
     work_news(&d->work, news);
     work_turn(&d->work, news->group);
@@ -102,8 +102,8 @@ static void write_event(char text[JOURNAL_TEXT], const char *subject, const char
              term != 0 ? " in term " : "", term != 0 ? elect_term_text(term, number) : "");
 }
 
-/* The caller must not have updated the state of the group yet, because the entry contains the term
- * of the office that has ended. */
+/* Logs that this member has stopped leading. Must be called before the state of the group is
+ * updated, because the log entry contains the term of the office that has ended. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
@@ -159,9 +159,9 @@ static void show(void *context, unsigned group)
     }
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0' && before.leads) /* the latest step had another cause */
+    if (w->because[0] == '\0' && before.leads) /* no step explains why it no longer leads */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] == '\0') /* the rules about heartbeats have no text */
+    else if (w->because[0] == '\0') /* only the rules about heartbeats have no explanatory text */
         snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
                  shown.known ? " reports that it leads" : "");
@@ -175,8 +175,9 @@ static void show(void *context, unsigned group)
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
-/* Updates the shown term of a leader as soon as this member knows the term. A member may know its
- * leader before it knows the leader's term, because granting a term does not announce any news. */
+/* Shows the term of another leader to clients as soon as this member knows it. A member may know
+ * its leader before it knows the leader's term, because a voter that grants a term announces no
+ * news. */
 static void show_learned_term(struct daemon *d, unsigned group)
 {
     const struct elect_news *before = &d->group[group].news;
@@ -186,7 +187,8 @@ static void show_learned_term(struct daemon *d, unsigned group)
         show(d, group);
 }
 
-/* Returns the other member that a rule names; NULL if the rule names no other member. */
+/* Returns the name of the other member that the rule of a step mentions; NULL if the rule mentions
+ * no other member. */
 static const char *peer_of(const struct daemon *d, const struct elect_rule *rule)
 {
     uint8_t me = elect_rank(&d->elect, d->me->peer.id);
@@ -249,8 +251,8 @@ static unsigned index_of(const struct daemon *d, uint16_t id)
     return (unsigned)(config_member_with(&d->config, id) - d->config.member);
 }
 
-/* Returns true if the same refusal of a peer was logged less than a minute ago. Without this check,
- * a peer, or an attacker who repeats its packets, could fill the log. */
+/* Returns true if the same problem with this peer was logged less than a minute ago. Without this
+ * check, a peer, or an attacker who repeats its packets, could fill the log. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
     unsigned i = index_of(d, id);
@@ -273,7 +275,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* the text after the colon is the cause */
+    const char *cause = strstr(what, ": "); /* the text after a colon, if any, is the cause */
     if (news == ELECT_PEER_OPENED)
         d->is_silent[index_of(d, id)] = false;
     char text[JOURNAL_TEXT];
@@ -357,7 +359,8 @@ static void log_link(struct daemon *d, const char *name, unsigned link, bool up)
                                           .peer = name});
 }
 
-/* A member that dies or is cut off says nothing, so only its silence on all links shows it. */
+/* Logs that a member is down or cut off. Such a member sends nothing, so it is noticed only because
+ * nothing is heard from it on any link. */
 static void log_silence(struct daemon *d, uint16_t id)
 {
     const char *name = config_name(&d->config, id);
@@ -423,8 +426,8 @@ static void ticks(uv_timer_t *timer)
         resolve_all(d);
 }
 
-/* Runs the periodic work up to TICK_SLACK early if the loop is awake anyway, so that an idle daemon
- * wakes up less often. */
+/* Runs the periodic work up to TICK_SLACK early if the event loop is awake anyway, so that an idle
+ * daemon wakes up less often. */
 static void awake(uv_check_t *check)
 {
     struct daemon *d = check->data;
@@ -442,8 +445,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends the daemon when every office has been handed over or has expired, and every on-follower that
- * is due has run. */
+/* Ends the daemon once every office has been handed over or has expired, and every on-follower hook
+ * that is due has run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);
@@ -513,7 +516,7 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     d->control.loop = &d->loop;
     d->control.ask = answer_request;
     d->control.context = d;
-    mkdir(d->config.run_dir, 0755); /* control_open() reports a missing folder */
+    mkdir(d->config.run_dir, 0755); /* if this fails, control_open() will fail and report it */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
         if (!control_open(&d->control, (enum control_which)i, path, complaint))
@@ -614,9 +617,9 @@ static void close_all(struct daemon *d)
     uv_close((uv_handle_t *)&d->awake, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
-    for (unsigned i = 0; i < 3; i++) /* runs the callbacks of closed handles */
+    for (unsigned i = 0; i < 3; i++) /* lets libuv run the callbacks of the closed handles */
         uv_run(&d->loop, UV_RUN_NOWAIT);
-    if (d->resolver.busy) /* exit without waiting for a slow name server */
+    if (d->resolver.busy) /* exits at once, because a slow name server could delay the exit */
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);

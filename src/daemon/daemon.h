@@ -11,7 +11,7 @@
  *     reload.c     reads the configuration again
  *     resolve.c    looks up the host names of other members
  *
- * Only these files use struct daemon.
+ * Only the files in this list use struct daemon.
  */
 #ifndef ELECT_DAEMON_DAEMON_H
 #define ELECT_DAEMON_DAEMON_H
@@ -27,7 +27,7 @@
 
 #define DAEMON_ADDRESS 64 /* characters of HOST:PORT */
 
-/* The state of a group that clients see. */
+/* The state of a group, as clients see it. */
 struct watched {
     struct elect_news news;
     bool paused;                /* elections are paused */
@@ -39,19 +39,19 @@ struct watched {
 struct resolver {
     struct daemon *daemon;
     uv_getaddrinfo_t request;
-    bool busy, failed; /* failed: a lookup in this pass over all names failed */
-    unsigned place;    /* index of the member, times ELECT_UV_LINKS, plus the link */
+    bool busy, failed; /* failed: in the current pass over all names, a lookup has failed */
+    unsigned place;    /* the name that is looked up: member * ELECT_UV_LINKS + link */
     char name[CONFIG_NAME];
     bool unknown[SESSION_PEERS *
-                 ELECT_UV_LINKS]; /* for each `place`: whether the last lookup failed */
+                 ELECT_UV_LINKS]; /* for each place: whether the last lookup of the name failed */
 };
 
 struct daemon {
     struct config config;
     const struct config_member *me;
-    const char *name[ELECT_MAX]; /* by rank */
+    const char *name[ELECT_MAX]; /* the name of each member, by rank */
     struct elect_config elect;
-    struct words words; /* uses `name` and `elect` */
+    struct words words; /* points to `name` and `elect` */
     uv_loop_t loop;
     uv_signal_t signal[3];
     uv_timer_t tick, watchdog;
@@ -64,17 +64,17 @@ struct daemon {
     uint32_t inquiries;
     struct {
         unsigned tick, count;
-    } told[SESSION_PEERS]; /* how many notes from each member this member answered in this second */
+    } told[SESSION_PEERS]; /* how many notes from each member were answered in this second */
     struct resolver resolver;
     sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member, and their addresses: */
     char address[ELECT_UV_LINKS][DAEMON_ADDRESS];
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
-    bool is_silent[SESSION_PEERS]; /* the log says that it is down or cut off */
+    bool is_silent[SESSION_PEERS]; /* whether the log reported the member as down or cut off */
     struct {
         unsigned tick;
         enum elect_peer_news news;
-    } refused[SESSION_PEERS]; /* the last logged refusal of each peer, and its tick */
+    } refused[SESSION_PEERS]; /* for each peer, the last problem that was logged, and when */
     struct doctor doctor;
     elect_time began;
     unsigned ticks;
@@ -84,11 +84,11 @@ struct daemon {
 };
 
 /* Runs the member until it stops or fails. Returns the exit status of the process. Wipes the keys
- * in the enrolment. */
+ * that `e` contains. */
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
                struct enrolment *e, const struct guard *guard, const struct journal_options *log);
 
-/* Logs an entry, to which it adds the leader and the term of the entry's group (-1: none). */
+/* Logs an entry. Adds the leader and the term of its group, unless the group is -1 (none). */
 void daemon_note(struct daemon *d, const struct journal_note *note);
 /* Logs an entry that has a text but no cause. */
 void daemon_log(struct daemon *d, enum journal_event event, int group, const char *text);
@@ -97,7 +97,7 @@ void daemon_log_warning(struct daemon *d);
 
 /* ---- queries.c ---- */
 
-/* Writes HOST:PORT, or "not known". */
+/* Writes the address as HOST:PORT, or "not known" if there is no address. */
 void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS]);
 
 /* ---- answers.c ---- */
@@ -106,7 +106,7 @@ void answer_request(void *context, struct control_client *client, json_t *reques
 
 /* ---- queries.c ---- */
 
-/* Sends the entry to the watchers. */
+/* Sends an entry of the log to the clients that watch the log. */
 void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
@@ -117,10 +117,11 @@ json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q
  * answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
-/* Sends a note to another member; the note may be lost. Takes over the reference. */
+/* Sends a note to another member; the note may be lost. Takes over the caller's reference to
+ * `note`. */
 void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
-/* Returns the index of a peer for elect_member_peer(), or the number of peers if that member is not
- * a peer. */
+/* Returns the index with which elect_member_peer() finds this peer, or the number of peers if no
+ * peer has this id. */
 unsigned inquiry_peer(const struct daemon *d, uint16_t id);
 /* Handles a note from another member: a question, an answer, or an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
@@ -128,7 +129,8 @@ void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t len
 /* Asks another member for its settings, beginning with number `from`. The answer updates the
  * differences that `elect doctor` reports. */
 void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from);
-/* Asks another member for the time of its clock. The answer of that member repeats `now`. */
+/* Asks another member what time its clock shows. The answer repeats `now`, the time at which the
+ * question was sent. */
 void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
 
 /* ---- doctor.c ---- */
@@ -136,16 +138,16 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
 /* Evaluates the findings, and logs each finding that has appeared or has been cleared. The daemon
  * calls this function every second. */
 void doctor_tick(struct daemon *d);
-/* Handles a reading of the clock of peer `i`, in the order of elect_member_peer(). This member
- * asked that peer at `asked`. */
+/* Handles the answer of a peer that was asked, at the time `asked`, what time its clock shows. `i`
+ * is the index of the peer in elect_member_peer(). */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading);
-/* Returns the worst finding of the last second; null if there is none. */
+/* Returns the most serious finding of the latest evaluation; a JSON null if there is none. */
 json_t *doctor_worst(const struct daemon *d);
 
 /* ---- reload.c ---- */
 
-/* Reads the configuration again. Returns true and a list of the changes in `done`; or false and a
- * complaint, and then nothing has changed. */
+/* Reads the configuration again. Returns true, with a list of the changes in `done`; or returns
+ * false, with a complaint, without changing anything. */
 bool daemon_reload(struct daemon *d, struct text *done, struct text *complaint);
 
 /* ---- resolve.c ---- */

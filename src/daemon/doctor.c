@@ -1,4 +1,4 @@
-/* Evaluates the findings of doctor.h, logs them, and answers the verb `doctor`. */
+/* Looks for problems, which are called findings, logs them, and answers the verb `doctor`. */
 #include "answers.h"
 
 #include "run_queue.h"
@@ -11,14 +11,14 @@
 
 #define MILLISECOND  1000
 #define SECOND       1000000
-#define LASTS        3   /* evaluations until a finding is logged, or counts as resolved */
+#define LASTS        3   /* evaluations before a finding, or its resolution, is logged */
 #define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
-#define ASK_EVERY    10  /* ticks between two clock questions to a peer */
-#define FEW_SYNCS    10  /* the fewest writes for a finding about the disk */
-#define MANY_SYNCS   100 /* the fewest writes for the use of the 99th percentile */
-#define STALL_COUNTS 600 /* seconds for which a stall is a finding */
+#define ASK_EVERY    10  /* ticks between two questions to a peer about its clock */
+#define FEW_SYNCS    10  /* a finding about the disk needs at least this many writes */
+#define MANY_SYNCS   100 /* the 99th percentile needs at least this many writes */
+#define STALL_COUNTS 600 /* a stall is reported for this many seconds */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* by then, every running peer has been heard */
+#define START        (3 * SECOND) /* after this time, every running peer has been heard */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -42,7 +42,7 @@ find(struct doctor *r, enum doctor_severity severity, const char *area, int grou
     va_start(values, format);
     vsnprintf(f->what, sizeof f->what, format, values);
     va_end(values);
-    text_clean(f->object); /* snprintf may have cut a path inside a character */
+    text_clean(f->object); /* snprintf may have left half a UTF-8 character at the end */
     text_clean(f->what);
     return f;
 }
@@ -56,8 +56,8 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct finding *f, cons
     text_clean(f->remedy);
 }
 
-/* Returns true during the first seconds of a member, in which some findings appear even if the
- * cluster is healthy. */
+/* Returns true during the first seconds after this member has started, when some findings would
+ * appear even in a healthy cluster. */
 static bool is_too_early(struct daemon *d)
 {
     bool early = elect_uv_now() - d->began < START;
@@ -90,8 +90,8 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* Reports a leader without a healthy run. A leader whose last run ended in good order keeps its
- * office, although no work is done under that office. */
+/* Reports a leader that has no healthy elect run. Such a leader keeps its office if its last run
+ * ended in good order, although it then does no work. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -249,7 +249,8 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
            "%s", remedies[p->rejected.reason]);
 }
 
-/* Reports a member that has the key, but is missing from the configuration of this member. */
+/* Reports a sender that has the key of the cluster, but is missing from this member's
+ * configuration. */
 static void check_stranger(struct daemon *d)
 {
     uint16_t id;
@@ -307,9 +308,10 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
            "use the same elect.conf on all members, then run elect reload");
 }
 
-/* The peer read its clock after this member sent the question and before this member received the
- * answer. These two times bound the difference between the clocks. A late message widens the
- * bounds, but never makes a correct clock look wrong. */
+/* A peer has answered the question what time its clock shows. It read its clock after this member
+ * had sent the question, and before this member received the answer. These two times bound the
+ * difference between the clocks. A late message widens the bounds, but never makes a correct clock
+ * look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -328,9 +330,10 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Reports a peer whose clock differs too much in its rate. A second leader is impossible only while
- * the error of each clock is at most rho. If two clocks differ by more than rho, the errors of both
- * may still be at most rho, but no member can know that. */
+/* Reports a peer whose clock runs too fast or too slowly, compared with the clock of this member. A
+ * second leader is impossible only while the rate of each clock is wrong by at most rho. If the
+ * rates of two clocks differ by more than rho, each of them may still be wrong by at most rho, but
+ * no member can be sure of that. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -345,8 +348,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if the peer leads a group, but has not reported its work in that group since this
- * member found out that the peer leads it. */
+/* Returns true if the peer leads a group, but has not reported its work there since this member
+ * learned that it leads. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;
@@ -358,9 +361,9 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
     return has;
 }
 
-/* Asks peers for their settings and clocks, one question at a time, because only one note to each
- * peer can be pending. The measurement of a clock restarts when the peer has restarted, because the
- * peer may then have another clock. */
+/* Asks peers for their settings and for the times of their clocks. The two questions are sent in
+ * different ticks, because only one note to each peer can be pending. If a peer has restarted, the
+ * measurement of its clock begins anew, because the peer may now use another clock. */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;
@@ -416,7 +419,8 @@ static void check_peers(struct daemon *d)
     }
 }
 
-/* Reports members that are down and would be locked out if one of the two keys were removed. */
+/* Reports each member that is down, and would be locked out if one of the two keys were removed,
+ * because it may lack the other one. */
 static void check_keys(struct daemon *d)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -439,7 +443,7 @@ static void check_keys(struct daemon *d)
 static void check_disk(struct daemon *d)
 {
     struct elect_disk disk = elect_member_disk(d->member);
-    bool many = disk.syncs >= MANY_SYNCS; /* with fewer, p99 would show only the slowest write */
+    bool many = disk.syncs >= MANY_SYNCS; /* with fewer writes, p99 would be the slowest write */
     uint64_t high = many ? disk.p99 : disk.p90;
     if (disk.syncs < FEW_SYNCS || high <= d->config.delay)
         return;
@@ -501,7 +505,7 @@ static void evaluate(struct daemon *d)
     if (warning[0] != '\0') {
         struct finding *f =
             find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning);
-        f->is_logged = true; /* daemon_log_warning() logs it */
+        f->is_logged = true; /* daemon_log_warning() logs this warning */
         remedy(f, "see elect.conf(5), role");
     }
     for (unsigned i = 0; i < d->config.groups; i++)
@@ -528,8 +532,8 @@ static struct finding_seen *remember(struct doctor *r, const struct finding *f)
     return s;
 }
 
-/* Writes "AREA OBJECT: " and returns its length. Omits an object that is a group, because the entry
- * has a field for the group. */
+/* Writes "AREA OBJECT: " and returns the length. Omits the object if it is a group, because the log
+ * entry has a separate field for the group. */
 static size_t name_finding(char *text, size_t room, const char *area, int group, const char *object)
 {
     return (size_t)snprintf(text, room, "%s%s%s: ", area, group < 0 ? " " : "",

@@ -1,7 +1,8 @@
 /*
- * Finds problems of this member and its cluster, and their remedies, for `elect doctor`. The daemon
- * evaluates the findings every second. The daemon logs a finding when the finding has lasted for
- * some seconds, and again when the finding is resolved. The status contains the worst finding.
+ * Finds problems with this member and its cluster, and suggests remedies, for `elect doctor`. The
+ * daemon evaluates the findings every second. It logs a finding when the finding has lasted for
+ * some seconds, and again when the finding is resolved. The answer to `elect status` contains the
+ * most serious finding.
  */
 #ifndef ELECT_DAEMON_DOCTOR_H
 #define ELECT_DAEMON_DOCTOR_H
@@ -18,7 +19,7 @@ enum doctor_severity { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_BROKEN };
 struct finding {
     uint8_t severity; /* enum doctor_severity */
     const char *area;
-    int group; /* -1: none */
+    int group; /* -1 if it concerns no group */
     char object[CONFIG_NAME];
     bool is_logged; /* another part of the daemon logs this finding */
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
@@ -29,29 +30,29 @@ struct finding_seen {
     const char *area;
     int group;
     char object[CONFIG_NAME];
-    uint8_t lasted, missed; /* evaluations in a row with, and without, the finding */
+    uint8_t lasted, missed; /* evaluations in a row with the finding, and without it */
     bool logged;
 };
 
 /* Bounds on how far the clock of a peer was ahead of the clock of this member. */
 struct clock_reading {
-    elect_time at, least, most; /* at: by this member's clock; 0: no reading */
+    elect_time at, least, most; /* at: when, by this member's clock; 0 if there is no reading */
 };
 
 /* Bounds on how much faster the clock of a peer runs than the clock of this member. */
 struct clock_rate {
-    uint32_t incarnation;       /* of the peer */
-    elect_time asked;           /* when this member asked the peer; 0: no answer is due */
-    struct clock_reading first; /* the first reading of this window */
-    bool known;                 /* `least` and `most` are known */
+    uint32_t incarnation;       /* the peer's incarnation, which changes if it restarts */
+    elect_time asked;           /* when this member asked the peer; 0 if no answer is pending */
+    struct clock_reading first; /* the reading at the beginning of the measurement */
+    bool known;                 /* whether `least` and `most` have been measured */
     double least, most;
 };
 
-/* The latest report from a peer about the work under its leadership. */
+/* The latest report from a peer about the work that it does as leader. */
 struct peer_work {
-    elect_time heard; /* when the report came; 0: never */
-    int64_t date;     /* when the report came, in microseconds since 1970 */
-    json_t *groups;   /* {"main": [pid, since]}; without a key, a group has no work there */
+    elect_time heard; /* when the report arrived; 0 if none has arrived */
+    int64_t date;     /* when the report arrived, in microseconds since 1970 */
+    json_t *groups;   /* {"main": [PID, SINCE]}; a group in which the peer has no work is absent */
     json_t *ready;    /* ["main"]: the groups in which a healthy run works or waits there */
 };
 
@@ -61,12 +62,12 @@ struct doctor {
     bool starting;    /* the member has just started, and may not have heard its peers yet */
     struct finding finding[DOCTOR_FINDINGS], surplus;
     struct finding_seen memory[DOCTOR_FINDINGS];
-    elect_time led[STORE_GROUPS];       /* when a leader was last known; 0: never */
-    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty: it can run */
+    elect_time led[STORE_GROUPS];       /* when a leader was last known; 0 if never */
+    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty if it can run */
     struct {
         struct clock_rate clock;
         struct peer_work work;
-        char differs[DOCTOR_TEXT]; /* how the peer's settings differ; empty: not known */
+        char differs[DOCTOR_TEXT]; /* how the peer's settings differ; empty if this is not known */
     } peer[SESSION_PEERS];
 };
 

@@ -1,5 +1,5 @@
-/* Collects the options with which a member starts: addresses, for which it looks up host names,
- * groups, the state file and keys. */
+/* Collects the options with which a member starts: its groups, its state file, its keys, and the
+ * addresses of all members, for which it looks up host names. */
 #include "enrolment.h"
 
 #include <ifaddrs.h>

@@ -1,5 +1,5 @@
-/* Contains the two loops of the guardian: one until the member dies, and one after its death.
- * guardian.h lists the steps after the death of the member in order. */
+/* Contains the two loops of the guardian: one runs until the member dies, and the other one after
+ * its death. guardian.h lists, in order, what the guardian does after the death. */
 #include "guardian.h"
 
 #include "../base/exit.h"
@@ -26,11 +26,11 @@
 
 #define HOLDERS   256
 #define LONG_WAIT INT64_C(1000000000) /* microseconds; longer than any wait in practice */
-#define TRIES     5                   /* attempts to run an on-follower that is killed */
+#define TRIES     5                   /* how often the hook on-follower is tried if it is killed */
 #define SENDS     3                   /* how often a testament is sent */
-static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds after the first send */
+static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* delays in microseconds */
 
-/* A run that works in a group. */
+/* A holder: a run that may have its command running while the member leads that group. */
 struct holder {
     int fd;
     uint8_t group;
@@ -40,30 +40,30 @@ struct holder {
 
 /* The testament and the hooks of a group. */
 struct estate {
-    bool deposited;         /* the guardian has a testament */
-    bool burnt;             /* the testament must not be sent, because on-follower failed */
-    elect_time doubtful;    /* until then, work that did not report its end may continue */
-    bool led;               /* on-leader was run, and on-follower has not been run since then */
-    pid_t hook_parent;      /* the parent of the hook that runs; 0: none runs */
-    bool cancelled;         /* the hook was told to end */
-    bool killed;            /* another process killed the hook parent: its children may still run */
-    bool cut_short;         /* the latest hook was killed before it could end */
-    struct guard_note hook; /* the latest hook */
-    struct guard_note ended; /* the on-follower that undoes the latest on-leader */
-    unsigned sent;           /* how often the testament was sent */
-    int64_t first;           /* the earliest time to send the testament; 0: not known yet */
+    bool deposited;          /* the member has deposited a testament with the guardian */
+    bool burnt;              /* the testament must not be sent: the hook on-follower failed */
+    elect_time doubtful;     /* until then, work whose end was not reported may continue */
+    bool led;                /* the hook on-leader was run, and on-follower has not undone it */
+    pid_t hook_parent;       /* the parent of the running hook; 0 if none is running */
+    bool cancelled;          /* the running hook was told to end */
+    bool killed;             /* the hook parent was killed: its children may still run */
+    bool cut_short;          /* the latest hook was killed before it had finished */
+    struct guard_note hook;  /* the note that started the latest hook */
+    struct guard_note ended; /* the note that starts on-follower, to undo on-leader */
+    unsigned sent;           /* how often the testament has been sent */
+    int64_t first;           /* when it may first be sent; 0 if this is not known yet */
     struct elect_testament testament;
 };
 
 struct guardian {
     const struct config *config;
     const struct config_member *me;
-    struct guard guard; /* the guardian's ends of the channel and of the pipe */
+    struct guard guard; /* with the guardian's ends of the channel and of the pipe */
     unsigned links;
     int signals; /* a signalfd */
     pid_t member;
     bool dead;
-    int status; /* from waitpid(), when the member is dead */
+    int status; /* the wait status of the member, if it is dead */
     elect_time died;
     unsigned holders;
     struct holder holder[HOLDERS];
@@ -71,7 +71,7 @@ struct guardian {
     struct journal journal;
 };
 
-/* Logs an entry. If `level` is 0, the entry has the level of its event. */
+/* Logs an entry. If `level` is 0, the default level of guardian entries applies. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -108,9 +108,9 @@ static void tell_doubt(struct guardian *g, const struct holder *h)
     say(g, LEVEL_WARNING, h->group, text, cause);
 }
 
-/* Handles an event on the channel of a holder: the holder reports that its work has ended, or the
- * channel ends without that report. In the latter case the work may continue, so the testament must
- * wait. */
+/* Handles an event on the channel of a holder: either the holder reports that its work has ended,
+ * or the channel is closed without that report. In the second case, the work may still be running,
+ * so the guardian must wait before it sends the testament. */
 static void hear_holder(struct guardian *g, unsigned i)
 {
     struct holder *h = &g->holder[i];
@@ -118,7 +118,7 @@ static void hear_holder(struct guardian *g, unsigned i)
     ssize_t got = recv(h->fd, &word, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got != 1 || word != TALK_IS_EMPTY) { /* the work continues for at most one lease */
+    if (got != 1 || word != TALK_IS_EMPTY) { /* no report: the work may go on for one lease */
         g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
         tell_doubt(g, h);
     }
@@ -128,12 +128,12 @@ static void hear_holder(struct guardian *g, unsigned i)
 
 static void hear_holders(struct guardian *g, const struct pollfd *polled, unsigned count)
 {
-    for (unsigned i = count; i-- > 0;) /* hear_holder() moves the last holder to a free place */
+    for (unsigned i = count; i-- > 0;) /* backwards: hear_holder() moves the last holder to i */
         if (polled[i].revents != 0)
             hear_holder(g, i);
 }
 
-/* ---- the notes of the member ---- */
+/* ---- notes from the member ---- */
 
 static void answer(const struct guardian *g, const struct guard_note *to, int outcome)
 {
@@ -143,7 +143,8 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Returns true if the office of this hook has not ended, so that no other member can lead yet. */
+/* Returns true if the office for which this hook is run has not ended, so that no other member can
+ * lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -224,7 +225,7 @@ static void cancel(struct estate *e)
     e->cancelled = true;
 }
 
-/* Handles one note of the member. Returns false if no note is waiting. */
+/* Handles one note from the member. Returns false if no note is waiting. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -281,7 +282,9 @@ static void reaped(void *context, pid_t child, int status)
     }
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        /* after the death of the member, the guardian itself kills hooks */
+        /* If a hook parent was killed while the member was alive, another process has killed it,
+         * and the hook may still be running. After the death of the member, the guardian itself
+         * kills hook parents. */
         if (e->hook_parent == child && WIFSIGNALED(status) && !g->dead)
             e->killed = true;
         else if (e->hook_parent == child)
@@ -339,15 +342,15 @@ static void take_signals(struct guardian *g)
             if (one_was_killed(g))
                 kill_strays(g);
         }
-        /* SIGABRT: the watchdog of the service manager has expired */
+        /* The service manager sends SIGABRT when the member has not fed its watchdog in time. */
         if (number != SIGCHLD && !g->dead)
             kill(g->member, number == SIGABRT ? SIGKILL : number);
     }
 }
 
-/* Cancels pre-leader and on-leader when their office is over, because the member may be stopped and
- * unable to cancel them. Returns the milliseconds until this function must be called again; -1 if
- * no such hook runs. */
+/* Cancels the hooks pre-leader and on-leader when the office for which they were run is over. The
+ * member may be unable to do so, because it may be stopped. Returns after how many milliseconds
+ * this function must be called again; -1 if no such hook is running. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -375,9 +378,9 @@ static void watch(struct guardian *g)
         if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
         if (fds[0].revents != 0 && take_note(g))
-            continue; /* all notes about a holder come before the end of its channel */
+            continue; /* notes are read first: they may say that the work of a holder has ended */
         if (fds[0].revents != 0)
-            fds[0].fd = -1; /* the member has ended, or is about to end: SIGCHLD follows */
+            fds[0].fd = -1; /* the member has exited, or is about to exit: SIGCHLD will follow */
         hear_holders(g, fds + 2, holders);
         if (fds[1].revents != 0)
             take_signals(g);
@@ -394,8 +397,9 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* On the first try, runs on-follower in each group in which on-leader was run; on later tries, only
- * in groups in which on-follower was killed. Returns false if there is no such group. */
+/* On the first try, runs the hook on-follower in each group in which the hook on-leader was run; on
+ * later tries, only in groups in which on-follower was killed. Returns false if there is no such
+ * group. */
 static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -416,9 +420,9 @@ static bool try_to_undo(struct guardian *g, bool first)
     return some;
 }
 
-/* Runs on-follower to undo every on-leader. If on-follower fails, the testament must not be sent. A
- * service manager that stops the unit may also send SIGTERM to hooks, so this function runs a
- * killed on-follower again. */
+/* Runs the hook on-follower in each group in which the hook on-leader was run, to undo it. If
+ * on-follower fails, the testament must not be sent. When a service manager stops the unit, it may
+ * send SIGTERM to hooks, too, so this function runs on-follower again if it was killed. */
 static void undo_hooks(struct guardian *g)
 {
     for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
@@ -458,7 +462,7 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* once the lease is over, no voter waits for the testament */
+    /* The testament is of use only until the lease is over: after that, no voter waits for it. */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
@@ -607,7 +611,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would make waitpid() fail */
+    signal(SIGCHLD, SIG_DFL); /* if SIG_IGN was inherited, waitpid() would fail */
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)

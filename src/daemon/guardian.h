@@ -1,8 +1,9 @@
 /*
  * The guardian is the parent of the process of the member; in this file, "the member" means that
  * process. The guardian forks the member before any key is read, so the guardian never holds a key.
- * The guardian keeps the sockets of the member, the testaments that the member deposits, and a
- * channel to each run that works under a mandate of the member. The guardian also runs the hooks.
+ * The guardian keeps the sockets of the member, the testaments that the member deposits (a
+ * testament is a release of an office that is sent after the death of the member), and a channel to
+ * each run whose command may be running because the member leads. The guardian also runs the hooks.
  * When waitpid() reports that the member is dead, the guardian
  *
  *  1. reads the last notes of the member, which may void a testament;
@@ -15,7 +16,7 @@
  *  6. sends the testament three times on all links, unless the lease has ended by then.
  *
  * A member that is stopped (SIGSTOP) is not dead. If the guardian dies, the member runs on-follower
- * where it is due, hands over its offices and ends.
+ * where it is due, hands over its offices and exits.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H
@@ -27,41 +28,43 @@
 
 /* Memory that the member and the guardian share. All times are times of CLOCK_BOOTTIME. */
 struct guard_page {
-    _Atomic int64_t until[STORE_GROUPS];      /* the end of the office; 0: there is none */
+    _Atomic int64_t until[STORE_GROUPS];      /* when the office ends; 0 if there is no office */
     _Atomic uint64_t office[STORE_GROUPS];    /* the first term of the office */
-    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline of the clients */
+    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline that a client was given */
     _Atomic int64_t delay, lease; /* testament-delay, and the longest configured lease */
     struct journal_shared log;
 };
 
-/* The notes that the member sends, and DONE, with which the guardian answers. */
+/* The kinds of notes between the member and the guardian: DONE is an answer of the guardian, and
+ * the member sends all others. */
 enum guard_word {
-    GUARD_DEPOSIT, /* a testament, which replaces the previous one of that group */
-    GUARD_VOID,    /* removes the testament of that group; acknowledged */
-    GUARD_FORGET,  /* removes all testaments, because the member ends in good order */
-    GUARD_HOLD,    /* passes on the channel of a run; the guardian answers with DONE */
-    GUARD_DROP,    /* the work of the run with that serial has ended, or never began */
-    GUARD_HOOK,    /* runs a hook; answered with the outcome of the hook */
-    GUARD_CANCEL,  /* ends the hook with that serial */
-    GUARD_DONE     /* from the guardian: an acknowledgement, or the outcome of a hook */
+    GUARD_DEPOSIT, /* contains a testament, which replaces the previous one of the group */
+    GUARD_VOID,    /* removes the testament of the group; the guardian answers with DONE */
+    GUARD_FORGET,  /* removes all testaments, because the member exits in good order */
+    GUARD_HOLD,    /* carries the channel of a run; the guardian answers with DONE */
+    GUARD_DROP,    /* says that the work of the run with that serial has ended, or never began */
+    GUARD_HOOK,    /* asks for a hook to be run; DONE reports its outcome */
+    GUARD_CANCEL,  /* asks for the hook with that serial to be ended */
+    GUARD_DONE     /* the guardian's answer: an acknowledgement, or the outcome of a hook */
 };
 
-/* One packet of the channel. After a DEPOSIT comes the used part of struct elect_testament. */
+/* One packet of the channel. A packet with DEPOSIT also contains, after the note, the used part of
+ * a struct elect_testament. */
 struct guard_note {
-    uint8_t word, group, hook; /* enum guard_word, enum hook */
-    int32_t outcome;           /* DONE: 0, or the outcome of the hook, or an error */
+    uint8_t word, group, hook; /* word: enum guard_word; hook: enum hook */
+    int32_t outcome;           /* in DONE: 0, the outcome of the hook, or an error number */
     uint32_t serial;
     int32_t pid;    /* HOLD: of the elect run */
-    uint32_t lease; /* HOOK: how long an office lasts unless it is renewed, in microseconds */
+    uint32_t lease; /* in HOOK: how long an office lasts without a renewal, in microseconds */
     elect_term term;
     char leader[CONFIG_NAME];
 };
 
-/* The descriptors and the memory that the guardian gives to the member. */
+/* The descriptors and the shared memory that the guardian creates for the member and for itself. */
 struct guard {
     int channel;
     struct guard_page *page;
-    int hooks; /* a pipe whose other end the guardian and its hook parents hold open */
+    int hooks; /* one end of a pipe; the guardian and its hook parents hold the other */
     int sockets[ELECT_UV_LINKS];
 };
 

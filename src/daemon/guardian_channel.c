@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-union descriptor { /* has the size and the alignment of a control message with one descriptor */
+union descriptor { /* has the size and the alignment that one descriptor in a packet needs */
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr head;
 };
@@ -49,7 +49,7 @@ ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
                        .msg_control = d.bytes,
                        .msg_controllen = CMSG_LEN(sizeof *fd)}; /* room for one descriptor only */
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* the sender has ended: its last notes can still be read */
+    if (got < 0 && errno == ECONNRESET) /* the sender has exited: its last notes remain readable */
         got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0 && m.msg_controllen >= sizeof d.head && d.head.cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(&d.head), sizeof *fd);

@@ -80,7 +80,7 @@ static void fill(struct variables *v, const struct config *c, const struct confi
                      add, v);
 }
 
-/* The arguments of a hook parent and its hook. */
+/* The data that a hook parent needs to start its hook and to log the hook's output. */
 struct launch {
     const struct config *c;
     const struct config_member *me;
@@ -155,7 +155,7 @@ static int watch(pid_t hook, int64_t end, int signals, struct hook_output *outpu
         if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
             continue;
         if (fds[1].revents != 0 && !hook_output_take(output))
-            fds[1].fd = -1; /* the hook has closed its end of the pipe, and may still run */
+            fds[1].fd = -1; /* the hook has closed its output, but may still be running */
         if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
@@ -175,7 +175,7 @@ static int take_signals(void)
     sigset_t signals;
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
-    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have ended */
+    signal(SIGPIPE, SIG_IGN); /* the reader of the log may have exited */
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
@@ -191,10 +191,10 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
     log_stream_open(&journal->stream,
-                    journal->options.json); /* close_all_but() closed the old descriptor */
+                    journal->options.json); /* close_all_but() closed the descriptor of the log */
 }
 
-/* Closes all descriptors but the standard ones and `held`. A hook parent may outlive the process
+/* Closes all descriptors except the standard ones and `held`. A hook parent may outlive the process
  * that started it, so it must not keep the sockets of that process open. */
 static void close_all_but(int held)
 {

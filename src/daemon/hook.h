@@ -2,8 +2,9 @@
  * Runs one hook. The guardian runs the hooks; if the guardian is dead, the member runs them. The
  * parent of a hook is a separate process, the hook parent, which waits for the hook, ends it at its
  * timeout, and kills every process that the hook leaves behind. As no process of a hook outlives
- * the hook, work that must continue belongs under elect run. A hook is started without a shell,
- * with a new environment, from a path that only root or this user can change (see trusted.h).
+ * the hook, work that must go on while the member leads must be started with elect run instead. A
+ * hook is started without a shell, with a new environment, from a path that only root or this user
+ * can change (see trusted.h).
  */
 #ifndef ELECT_DAEMON_HOOK_H
 #define ELECT_DAEMON_HOOK_H
@@ -12,8 +13,9 @@
 
 #include <sys/types.h>
 
-/* Outcomes that are not exit statuses of the hook. Exit status 0 of a hook means done, 1 means
- * retry (from pre-leader: decline), and any other value means give up. */
+/* The outcome of a hook is its exit status, or one of the following values. Exit status 0 means
+ * that the hook is done; 1 asks for a retry (or, from pre-leader, declines the office); and any
+ * other exit status asks the daemon to give up. */
 enum {
     HOOK_TIMED_OUT = 124,
     HOOK_CANCELLED = 125,
@@ -28,13 +30,13 @@ const char *hook_name(enum hook hook);
  * fail to run its hook. */
 bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
-/* Starts a hook. Returns the process id of its hook parent, whose exit status is the outcome; -1 if
- * the fork failed. SIGTERM to the hook parent cancels the hook. The output of the hook is logged.
- * The hook parent keeps the descriptor `held` (-1: none) open until every process of the hook has
- * ended. */
+/* Starts a hook. Returns the process id of the hook parent, whose exit status is the outcome of the
+ * hook; -1 if the fork failed. SIGTERM to the hook parent cancels the hook. The output of the hook
+ * is logged. The hook parent keeps the descriptor `held`, unless it is -1, open until every process
+ * of the hook has exited. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note, struct journal *journal, int held);
-/* Converts a status of waitpid() into an outcome. */
+/* Converts the wait status of a hook or a hook parent into the outcome of the hook. */
 int hook_outcome(int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Decides which hook the guardian runs next, and handles its outcome: a leader resigns if
+/* Decides which hook the guardian runs next, and handles its outcome: a leader resigns if its hook
  * pre-leader or on-leader fails, and a hook that asks for a retry runs again after a delay. */
 #include "hooks.h"
 
@@ -10,10 +10,9 @@
 #include <sys/wait.h>
 
 #define TRIES       5
-#define FIRST_DELAY 100000 /* microseconds before the second try; doubled each time */
-#define DOUBLINGS   6      /* how often the delay between offices is doubled at most */
-#define LOOK_AGAIN                                                                                 \
-    10000 /* microseconds between two checks of hooks that a dead guardian has left */
+#define FIRST_DELAY 100000 /* microseconds before the second try; doubled for each further try */
+#define DOUBLINGS   6      /* the most times that the delay between two offices is doubled */
+#define LOOK_AGAIN  10000  /* every 10 ms, checks whether the hooks of a dead guardian have ended */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
@@ -23,8 +22,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Gives up on-follower. The work that on-leader started may continue, so the term must not be
- * released before the end of the lease. */
+/* Stops trying to run the hook on-follower. The work that the hook on-leader has started may then
+ * continue, so the term must not be released before the end of the lease. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -48,7 +47,7 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the running hook belongs to an office that is over. */
+/* Returns true if the office for which the running hook was started is over. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -82,7 +81,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!run(w, &note)) { /* the guardian is stopped, or its channel is full */
+    if (!run(w, &note)) { /* the guardian cannot take the note now */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;
@@ -98,17 +97,17 @@ static void start(struct work *w, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Returns true if a hook that a dead guardian started may still run. The next hook then waits, but
- * not beyond the end of the office, because the hook parent may be stopped. The pipe `hooks`
- * reaches its end when the last hook parent has ended. */
+/* Returns true if the guardian is dead and a hook that it started may still be running. The next
+ * hook must then wait, but only until the end of the office, because a stopped hook parent might
+ * never exit. The pipe `hooks` reports its end when the last hook parent has exited. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
     return !work_is_guarded(w) && elect_uv_now() < h->doubtful && poll(&hooks, 1, 0) == 0;
 }
 
-/* Returns true if a hook must wait, because it has failed before. Without this delay, members on
- * which pre-leader always fails would pass the office from one to the next as fast as packets
+/* Returns true if a hook must still wait, because it has failed before. Without this delay, members
+ * on which pre-leader always fails would pass the office from one to the next as fast as packets
  * travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
@@ -241,8 +240,9 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook parent ends the hook that was running. on-follower waits for this end, but not
-         * longer than the lease, and the other members wait until the lease is over. */
+        /* The hook that was running is now ended by its hook parent. The hook on-follower waits
+         * until that has happened, but no longer than until the lease is over. The other members
+         * wait until the lease is over, too. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

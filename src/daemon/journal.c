@@ -126,7 +126,7 @@ void journal_complain(const struct journal_options *o, const char *member, const
     struct log_stream stream;
     char text[LONG_COMPLAINT];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut the text inside a character */
+    text_clean(text); /* snprintf may have left half a UTF-8 character at the end */
     log_stream_open(&stream, o->json);
     if (!o->json && !stream.journal) {
         fprintf(stderr, "elect daemon: %s\n", why);
@@ -159,7 +159,7 @@ static bool is_over(const struct journal_entry *e, int64_t now)
 }
 
 /* Returns the latest similar entry of the same group and user; NULL if there is none, or if the
- * window of that entry is over. */
+ * time window in which such entries are counted together is over. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {
@@ -205,7 +205,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* snprintf may have cut the texts inside a character */
+    text_clean(new.text); /* snprintf may have left half a UTF-8 character at the end */
     text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {

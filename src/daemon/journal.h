@@ -1,9 +1,9 @@
 /*
  * The log writes one line to standard error for each change, with its cause. The latest entries, of
- * every level, are kept in memory for `elect history` and `elect watch`. A reader of the log that
- * stops reading must not stop the daemon: lines that cannot be written immediately are dropped, and
- * their number is logged later. log_line.h describes the form of a line, and log_stream.h its
- * destination.
+ * every level, are kept in memory for `elect history` and `elect watch`, even if they are not
+ * printed. The daemon must not stop if the reader of the log stops reading, so lines that cannot be
+ * written immediately are dropped, and their number is logged later. log_line.h describes the form
+ * of a line, and log_stream.h its destination.
  */
 #ifndef ELECT_DAEMON_JOURNAL_H
 #define ELECT_DAEMON_JOURNAL_H
@@ -20,15 +20,15 @@
 #define JOURNAL_TEXT    256
 #define JOURNAL_NAME    64
 
-/* Local users can cause entries of the event WORK as often as they like. A separate ring keeps
- * these entries, so that they do not push out other entries. After JOURNAL_SHOWN similar entries in
- * a JOURNAL_WINDOW, further similar entries are only counted, and one line reports their number
- * when the window is over. */
+/* Local users can cause entries of the kind WORK as often as they like. A separate ring buffer
+ * keeps these entries, so that they cannot push out other entries. After JOURNAL_SHOWN similar
+ * entries in a JOURNAL_WINDOW, further similar entries are only counted, and one line reports their
+ * number when the window is over. */
 #define JOURNAL_WORK_ENTRIES 128
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
 
-/* for each event: its name, its word in the log, and the level of entries that set no level */
+/* For each kind of event: its name, its word in the log, and its default level. */
 #define JOURNAL_EVENTS(X)                                                                          \
     X(STARTED, "started", NOTICE)                                                                  \
     X(NOT_STARTED, "not-started", ERROR)                                                           \
@@ -58,29 +58,29 @@ enum journal_event {
 
 struct journal_entry {
     int64_t date;  /* microseconds since 1970 */
-    int64_t at;    /* when the event happened, by elect_uv_now(); 0: when it was logged */
+    int64_t at;    /* when the event happened, by elect_uv_now(); 0 means: when it was logged */
     uint8_t event; /* enum journal_event */
-    uint8_t level; /* enum level; 0: the level of the event */
+    uint8_t level; /* enum level; 0 means the default level of the event */
     char group[JOURNAL_NAME];
     char leader[JOURNAL_NAME];
-    char peer[JOURNAL_NAME]; /* another member that the entry is about */
+    char peer[JOURNAL_NAME]; /* another member to which the entry refers */
     uint64_t term;
-    uid_t user; /* the user of a run; similar entries are counted for each user */
+    uid_t user; /* the user of a run, because similar entries are counted for each user */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
-    /* journal_write() fills in these fields. */
-    uint64_t number;   /* counts all entries, from 1 */
-    int64_t window;    /* when the window of the entry began, by `at` */
-    unsigned shown;    /* the number of the entry among similar ones in the window, from 1 */
-    uint64_t repeated; /* similar entries in the window that were counted but not logged */
-    bool summed;       /* `repeated` was logged */
+    /* journal_write() fills in the following fields. */
+    uint64_t number;   /* the first entry has number 1 */
+    int64_t window;    /* when the time window began in which similar entries are counted */
+    unsigned shown;    /* how many similar entries were shown in the window, including this one */
+    uint64_t repeated; /* how many similar entries in the window were not shown */
+    bool summed;       /* whether `repeated` has been logged */
 };
 
-/* An entry to which daemon_note() has not added the leader and the term yet. NULL and 0 mean
- * unknown. */
+/* An entry to which daemon_note() has not added the leader and the term yet. A field that is NULL
+ * or 0 has no known value. */
 struct journal_note {
     enum journal_event event;
-    enum level level; /* 0: the level of the event */
-    int group;        /* -1: none */
+    enum level level; /* 0 means the default level of the event */
+    int group;        /* -1 if it concerns no group */
     uid_t user;
     int64_t at;
     const char *text, *cause, *peer;
@@ -94,7 +94,7 @@ struct journal_options {
 };
 
 struct journal_ring {
-    uint64_t count; /* entries that were ever added */
+    uint64_t count; /* how many entries have ever been added */
     unsigned room;
     struct journal_entry *entry;
 };
@@ -105,13 +105,13 @@ enum { JOURNAL_RING_WORK, JOURNAL_RING_OTHERS, JOURNAL_RINGS };
  * all of them, and the process that prints next reports the lines that any of them has lost. */
 struct journal_shared {
     _Atomic uint8_t level; /* enum level */
-    _Atomic uint64_t lost; /* lines that were lost, and whose loss is not logged yet */
+    _Atomic uint64_t lost; /* lost lines whose number has not been logged yet */
 };
 
 struct journal {
     struct journal_options options;
     struct log_stream stream;
-    char member[JOURNAL_NAME]; /* empty: not known yet */
+    char member[JOURNAL_NAME]; /* empty if the name is not known yet */
     struct journal_shared own, *shared;
     uint64_t count;
     struct journal_ring ring[JOURNAL_RINGS];
@@ -123,22 +123,24 @@ struct journal {
 void journal_begin(struct journal *j, const struct journal_options *o, const char *member);
 /* Fills in the date of the entry, stores and prints the entry, and passes it to `written`. */
 void journal_write(struct journal *j, const struct journal_entry *e);
-/* Returns the entry with the keys that docs/formats.md lists. */
+/* Returns the entry as a JSON object with the keys that docs/formats.md lists. */
 json_t *journal_json(const struct journal *j, const struct journal_entry *e);
-/* Logs how often entries were repeated in each window that is over; with `all`, in every window. */
+/* Logs how often entries were repeated in each time window that is over or, if `all` is true, in
+ * every window. */
 void journal_sum_up(struct journal *j, bool all);
 
 /* Returns true if an entry of that level is printed. */
 bool journal_prints(const struct journal *j, enum level level);
 /* Prints an entry without storing it. The text may have any length, and `more`, which may be NULL,
- * contains further keys. Takes over the reference to `more`. */
+ * contains further keys. Takes over the caller's reference to `more`. */
 void journal_print(struct journal *j, const struct journal_entry *e, const char *text,
                    json_t *more);
-/* Reports why the daemon cannot start, even with -q. The report is an entry of the log with -o json
- * or in systemd's journal; otherwise it has the form that every other command uses. */
+/* Reports, even with -q, why the daemon cannot start. With -o json, or if standard error is
+ * systemd's journal, the report is an entry of the log. Otherwise it looks like an error message of
+ * any other command. */
 void journal_complain(const struct journal_options *o, const char *member, const char *why);
 
-/* The position of a reader of the stored entries; all 0: before the oldest entry. */
+/* The position of a reader of the stored entries; a cursor of zeros is before the oldest entry. */
 struct journal_cursor {
     uint64_t next[JOURNAL_RINGS];
 };

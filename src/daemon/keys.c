@@ -172,7 +172,7 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
         return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
         return text_complain(complaint, path, "a key file exists already", "");
-    unlink(new); /* an interrupted earlier attempt may have left the new file */
+    unlink(new); /* if an earlier attempt was interrupted, the new file may exist */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
     if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)
@@ -201,7 +201,7 @@ void keys_draw(const struct keys *k, struct elect_key *key)
     for (unsigned i = 0; i < k->count; i++)
         highest = k->key[i].id > highest ? k->key[i].id : highest;
     key->id = (uint8_t)(highest + 1);
-    while (is_used(k, key->id)) /* true only when the number wraps from 255 to 0 */
+    while (is_used(k, key->id)) /* only needed after the number has wrapped from 255 to 0 */
         key->id++;
     randombytes_buf(key->key, ELECT_UV_KEY);
 }

@@ -26,7 +26,8 @@ static bool is_bare(const char *key, const char *s)
            s[strspn(s, bare)] == '\0';
 }
 
-/* Adds a value in readable form: a term as 2.3, a string without quotes. */
+/* Adds a value in a form for human readers: a term such as 2.3, or a string without quotation
+ * marks. */
 static void add_plain(const char *key, const json_t *value, struct text *t)
 {
     char term[ELECT_TERM_TEXT];
@@ -85,15 +86,15 @@ void log_line_prose(const json_t *line, struct text *t)
     text_add(t, ")");
 }
 
-/* Returns true if an entry of systemd's journal already has the value in a standard field or in its
- * message. */
+/* Returns true if the key needs no field of its own in an entry of systemd's journal, because a
+ * standard field or the message already contains the value. */
 static bool is_in_message(const char *key)
 {
     return strcmp(key, "time") == 0 || strcmp(key, "level") == 0 || strcmp(key, "text") == 0;
 }
 
-/* Every field fits on one line, because texts are cleaned and the output of hooks is cut into
- * lines. */
+/* No field can contain a newline, because text_clean() replaces control characters in texts, and
+ * the output of hooks is split into lines. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t)
 {
     const char *key;

@@ -22,7 +22,7 @@ struct log_stream {
 };
 
 void log_stream_open(struct log_stream *s, bool json);
-/* Writes the whole line without waiting, or returns false. */
+/* Writes the whole line without waiting; returns false if that is not possible. */
 bool log_stream_put(const struct log_stream *s, enum level level, const json_t *line);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define MILLISECOND   1000
 #define ORDER_MESSAGE 192
-#define SILENCE       3500 /* milliseconds without an outcome from another member */
+#define SILENCE       3500 /* milliseconds to wait for another member to report an outcome */
 
 static const char *const outcome_words[] = {
 #define X(name, word, text) word,
@@ -53,7 +53,7 @@ static enum order_outcome carry_out(struct daemon *d, const struct order *o, con
     return outcome_of(&rule);
 }
 
-/* Writes the message of an outcome, with the name of the successor. */
+/* Writes the message that explains an outcome. The message may name the successor. */
 static void write_outcome(const struct order *o, enum order_outcome outcome,
                           char text[ORDER_MESSAGE])
 {
@@ -67,9 +67,9 @@ static void write_outcome(const struct order *o, enum order_outcome outcome,
 
 /* ---- the log: which user gave an order, and its outcome ---- */
 
-/* Logs "MEMBER DID order a-17: resign from term 1.3". The number of an order begins with the member
- * that received it from a user, so that it is unique in the cluster. `from` is that member; NULL
- * means this one. */
+/* Logs, for example, "b accepted order a-17: resign from term 1.3". The number of an order begins
+ * with the name of the member that received the order from a user, so that the number is unique in
+ * the cluster. `from` is that member; NULL means this member. */
 static void audit(struct daemon *d, const struct order *o, const char *from, const char *member,
                   const char *did, const char *cause)
 {
@@ -114,8 +114,8 @@ static enum order_outcome execute(struct daemon *d, const struct order *o, const
 
 /* ---- the client that waits ---- */
 
-/* Returns the client that waits for an order; NULL if the client has disconnected, or if there is
- * no order. */
+/* Returns the client that waits for the outcome of an order; NULL if the client has disconnected,
+ * or if there is no order. */
 static struct control_client *client_of(const struct daemon *d, const struct order *o)
 {
     struct control_client *c = d->control.clients;
@@ -134,7 +134,8 @@ static void refuse(struct daemon *d, const struct order *o, const char *why)
         answer_refuse(client, text);
 }
 
-/* Makes the client wait. After `patience` milliseconds, the client receives the answer `late`. */
+/* Makes the client of an order wait for its outcome. If there is none after `patience`
+ * milliseconds, the client is refused with the reason `late`. */
 static void await(struct daemon *d, struct order *o, uint64_t patience, const char *late)
 {
     char text[sizeof o->late];
@@ -217,8 +218,8 @@ void order_tick(struct daemon *d)
     }
 }
 
-/* Returns false if the note is not an order. Sets `outcome` to a refusal if this member does not
- * know the group or the successor. */
+/* Reads an order from a note. Returns false if the note is not an order. Sets `outcome` to a
+ * refusal if this member does not know the group or the successor. */
 static bool read_order(const struct daemon *d, const json_t *note, struct order *o,
                        enum order_outcome *outcome)
 {
@@ -292,7 +293,8 @@ void order_hear(struct daemon *d, uint16_t from, const json_t *note)
 
 /* ---- from a client ---- */
 
-/* Returns the leader of the group, with its term; 0 if this member knows no leader. */
+/* Returns the id of the leader of the group, and its term in `term`; 0 if this member knows no
+ * leader. */
 static uint16_t leader_of(const struct daemon *d, unsigned group, elect_term *term)
 {
     const struct elect_node *node = elect_member_node(d->member, group);

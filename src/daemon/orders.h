@@ -1,6 +1,6 @@
 /*
- * Orders to hand an office over: `elect resign` and `elect transfer`. Any member accepts such an
- * order and sends it to the leader, in notes over their session:
+ * Orders to hand over the leadership of a group: `elect resign` and `elect transfer`. Any member
+ * accepts such an order and sends it to the leader, in notes over their session:
  *
  *     {"order": 8589934593, "group": "main", "term": 327681, "to": "b", "force": false,
  *      "uid": 0, "pid": 4242}                                    to: null if none is named
@@ -8,9 +8,9 @@
  *
  * A note may be lost, so the order is sent again every second until its outcome is known. Two
  * things keep the leader from carrying an order out twice: the leader remembers the number of the
- * last order of each member for each group, and an order names the term that it ends, which is
- * never used again (handover.c). If no outcome ever arrives, the term of the next leader still
- * shows whether the leader has resigned.
+ * last order that it received from each member for each group, and an order names the term that it
+ * ends, which is never used again (handover.c). If no outcome ever arrives, the term of the next
+ * leader still shows whether the leader has resigned.
  */
 #ifndef ELECT_DAEMON_ORDERS_H
 #define ELECT_DAEMON_ORDERS_H
@@ -24,7 +24,8 @@
 struct control_client;
 struct daemon;
 
-/* name, word on the wire, message to the user after the name of the leader; %s is the successor */
+/* Each outcome has a name, a word for it in notes, and a message to the user. The message follows
+ * the name of the leader; %s stands for the name of the successor. */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(ACCEPTED, "accepted", "accepts the order")                                                   \
     X(NO_GROUP, "no-group", "does not have that group in its configuration: see elect doctor")     \
@@ -44,27 +45,27 @@ enum order_outcome {
 };
 
 struct order {
-    uint64_t number; /* 0: none */
+    uint64_t number; /* 0 if there is no order */
     unsigned group;
     elect_term term;
     uint16_t leader;                       /* the leader in that term */
-    const struct config_member *successor; /* NULL: the heir */
+    const struct config_member *successor; /* NULL if none was named */
     bool force, accepted;
     uid_t uid; /* the user who gave the order */
     pid_t pid;
     char late[320]; /* the answer to the client if no outcome arrives in time */
 };
 
-/* The last order from another member for a group. */
+/* The last order that another member has sent for a group. */
 struct order_handled {
     uint64_t number;
     uint8_t outcome; /* enum order_outcome */
 };
 
 struct orders {
-    uint64_t last;                    /* the number of the latest order of this member */
-    struct order given[STORE_GROUPS]; /* the latest order of a client of this member */
-    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* by the index of the member */
+    uint64_t last;                    /* the latest number that this member gave to an order */
+    struct order given[STORE_GROUPS]; /* the latest order from a client of this member */
+    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* the last order from each member */
 };
 
 /* Accepts an order from a client. The client receives its answer when another member leads, or when
@@ -75,8 +76,8 @@ void order_give(struct daemon *d, struct control_client *client, unsigned group,
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
 /* Handles the outcome of an order that was sent to that member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
-/* Answers the client of an order once the group has a leader in a later term. The daemon calls this
- * function when a group has another leader, or none. */
+/* Answers the client that gave an order if the group now has a leader in a later term. The daemon
+ * calls this function whenever the leader or its term changes. */
 void order_news(struct daemon *d, const struct elect_news *news);
 /* Repeats orders whose outcome is not known. The daemon calls this function every second. */
 void order_tick(struct daemon *d);

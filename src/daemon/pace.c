@@ -1,9 +1,9 @@
-/* A token bucket for each local user, stored as the time at which the bucket will be full again.
- * The table is small: a new user replaces the user who has been idle longest. */
+/* Keeps a token bucket for each local user, as the time at which the bucket will be full again. The
+ * table is small, so a new user replaces the user who has been idle for longest. */
 #include "pace.h"
 
 /* Returns the index of the entry of this user. If the user has no entry, returns the index of the
- * user who has been idle longest. */
+ * entry of the user who has been idle for longest. */
 static unsigned place_of(const struct pace *p, uid_t user)
 {
     unsigned rested = 0;
@@ -23,7 +23,8 @@ elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_ti
     return u->user == user && next > now ? next : now;
 }
 
-/* Returns the entry of this user. A new entry replaces that of another user. */
+/* Returns the entry of this user. If there is none, creates an entry, which replaces that of
+ * another user. */
 static struct pace_user *entry_of(struct pace *p, uid_t user)
 {
     struct pace_user *u = &p->user[place_of(p, user)];

@@ -1,4 +1,4 @@
-/* Waits for the previous daemon of this member to end. */
+/* Waits for the previous daemon of this member to exit. */
 #include "../runtime/file.h"
 #include "control.h"
 #include "predecessor.h"
@@ -9,14 +9,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 10000000 /* microseconds, in addition to the lease */
+#define PATIENCE 10000000 /* microseconds to wait, in addition to one lease */
 #define PAUSE    20000    /* microseconds between two attempts */
 #define SECOND   1000000
-/* Microseconds to wait for the address after the lock is free, because the kernel closes the
- * descriptors of a process one after another. */
+/* How many microseconds to wait for the network address after the lock on the state file is free.
+ * When a process exits, the kernel closes its descriptors one after another, so the address may be
+ * freed later than the lock. */
 #define CLOSING 1000000
 
-/* Returns the process that listens on the status socket; 0 if there is none. */
+/* Returns the id of the process that listens on the status socket; 0 if there is none. */
 static int find_pid(const struct config *c, const struct config_member *me)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

@@ -12,8 +12,8 @@
 
 #define MILLISECOND 1000
 #define SECOND      1000000
-#define LONG_WAIT   60 /* seconds of the flight recorder that are shown by default */
-#define BATCH       64 /* entries of the flight recorder in an answer */
+#define LONG_WAIT   60 /* how many seconds of the flight recorder are shown by default */
+#define BATCH       64 /* the most entries of the flight recorder in one answer */
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
@@ -69,10 +69,10 @@ elect_set query_up(const struct daemon *d)
     return up;
 }
 
-/* ---- groups: every key is always present, and null if its value is not known ---- */
+/* ---- groups: an answer always has every key, with a null if the value is not known ---- */
 
-/* Returns the work that the leader has reported, if another member leads; null if this member
- * leads, or if the leader has reported nothing since it took office. */
+/* If another member leads, returns what it has reported about its work. Returns a JSON null if this
+ * member leads, or if the leader has reported nothing since it took office. */
 static json_t *leader_work_json(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -91,7 +91,7 @@ static json_t *leader_work_json(const struct daemon *d, unsigned group)
                      "heard_ms_ago", milliseconds(elect_uv_now() - w->heard));
 }
 
-/* Returns the work under the leadership of this member. */
+/* Returns the state of the runs of this group on this member. */
 static json_t *work_json(const struct daemon *d, unsigned group)
 {
     const struct run_connection *c = d->work.group[group].holder;
@@ -152,7 +152,8 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Adds the members that stand aside: they vote, but are not elected. */
+/* Adds which members stand aside, so that they vote but are not elected, and whether all members
+ * that are up and may lead do so. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {
@@ -199,7 +200,7 @@ void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS])
     snprintf(text, DAEMON_ADDRESS, six ? "[%s]:%u" : "%s:%u", host, ntohs(a->four.sin_port));
 }
 
-/* Returns why packets of a member are rejected; null if no packets are rejected. */
+/* Returns why packets from a member are rejected; a JSON null if no packets are rejected. */
 static json_t *rejected_json(const struct elect_rejected *r)
 {
     char address[DAEMON_ADDRESS];
@@ -301,8 +302,8 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
                   settings_json(d), "worst", doctor_worst(d)));
 }
 
-/* The answer is valid for `left_us` from the moment at which the client asked, by the client's
- * clock. */
+/* Tells a client whether this member leads. The client may rely on the answer for `left_us`
+ * microseconds by its own clock, counted from the moment at which it sent the question. */
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = answer_group(d, client, request);
@@ -310,7 +311,7 @@ void query_is_leader(struct daemon *d, struct control_client *client, json_t *re
         return;
     struct elect_news news = work_shown(&d->work, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
-    if (left <= 0 && news.leads) /* the lease ended after the status was read */
+    if (left <= 0 && news.leads) /* the lease has just ended */
         news = (struct elect_news){.group = news.group};
     control_answer(client,
                    json_pack("{s:b, s:b, s:b, s:o, s:o, s:s?}", "ok", 1, "leads", news.leads,
@@ -341,7 +342,7 @@ bool query_hears(const struct daemon *d, uint16_t id)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (p.id == id)
             return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true; /* this member itself */
+    return true; /* the id is that of this member itself */
 }
 
 void query_messages(struct daemon *d, struct control_client *client, json_t *request)

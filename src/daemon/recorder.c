@@ -1,5 +1,5 @@
-/* Keeps two rings of records in memory: one of every step, and one of the steps that changed
- * something. The records are converted to JSON only when a client asks for them. */
+/* Keeps two ring buffers of records in memory: one for all steps, and one for the steps that
+ * changed something. The records are converted to JSON only when a client asks for them. */
 #include "recorder.h"
 
 #include "elect-uv.h"
@@ -29,17 +29,17 @@ static struct record record_of(unsigned group, const struct elect_message *m, el
                            .reason = m->reason};
 }
 
-/* Returns true for the rules that repeat as long as the leader works normally. The last step with
- * such a rule helps to explain a change that follows. */
+/* Returns true for a rule that is applied again and again as long as the leader works normally. The
+ * last step with such a rule before a change of leader helps to explain the change. */
 static bool is_sign_of_life(enum elect_rule_number rule)
 {
     return rule == ELECT_RULE_GRANTS_AGAIN || rule == ELECT_RULE_RENEWED ||
            rule == ELECT_RULE_HEARD_LEADER;
 }
 
-/* Records in a step whether this member became leader or stopped leading. A member that stalled
- * beyond its lease notices late that it no longer leads, so `over` is the latest time at which the
- * office can have ended. */
+/* Records in a step whether this member has become leader or has stopped leading. A member that was
+ * stalled until its lease was over learns late that it no longer leads. Therefore the step
+ * contains, as `over`, the latest time at which the office can have ended. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -63,7 +63,8 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
     step.rule = out->rule;
     note_change(r, group, node, &step);
     add(&r->all, &step);
-    /* The step in which a follower hears its lost leader again counts as a change. */
+    /* If a follower that had lost its leader hears from it again, that step counts as a change,
+     * too. */
     bool found = is_sign_of_life(rule) && out->announced;
     if (is_sign_of_life(rule) && !found && step.change == RECORD_NO_CHANGE) {
         *sign = step;
@@ -101,10 +102,10 @@ void recorder_explain(struct recorder *r, unsigned group, const char *why)
     to->at = last->at;
     to->group = (uint8_t)group;
     snprintf(to->why, sizeof to->why, "%s", why);
-    text_clean(to->why); /* snprintf may have cut it in the middle of a character */
+    text_clean(to->why); /* snprintf may have left half a UTF-8 character at the end */
 }
 
-/* Returns why a member resigned in this step; NULL if that is not known any more. */
+/* Returns why the member resigned in this step; NULL if the reason is no longer stored. */
 static const char *reason_of(const struct recorder *r, const struct record *e)
 {
     for (unsigned i = 0; i < RECORDER_REASONS && i < r->reasons; i++)
@@ -222,17 +223,18 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* Returns the number of the first entry that is still in the ring and that the question selects. */
+/* Returns the number of the first entry to look at: the one with which the question begins, or the
+ * oldest entry in the ring if that one has been overwritten. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;
     uint64_t first = (uint64_t)q->from;
-    if (q->from < 0) { /* a negative number counts only entries of that group */
+    if (q->from < 0) { /* -N asks for the last N entries of the group */
         first = reel->count;
         for (int64_t back = q->from; first > oldest && back < 0; first--)
             back += is_of(&reel->entry[(first - 1) % reel->room], q->group);
     }
-    if (first > reel->count) /* a number from an earlier life of this member */
+    if (first > reel->count) /* the number is from before this member restarted */
         first = 0;
     return first > oldest ? first : oldest;
 }

@@ -24,8 +24,8 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns a complaint about a difference that even a restart must not apply; NULL if there is no
- * such difference. */
+/* Returns a complaint if the new configuration changes a value that must never change, not even
+ * with a restart; NULL if it does not. */
 static const char *what_never_changes(const struct config *old, const struct config *new)
 {
     if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
@@ -35,7 +35,8 @@ static const char *what_never_changes(const struct config *old, const struct con
     return NULL;
 }
 
-/* Returns the name of the first difference that a running member cannot apply; NULL: none. */
+/* Returns the name of the first setting that differs and that a running member cannot change; NULL
+ * if there is none. */
 static const char *what_cannot_change(const struct daemon *d, const struct config *new)
 {
     const struct config *old = &d->config;
@@ -53,7 +54,7 @@ static const char *what_cannot_change(const struct daemon *d, const struct confi
         return "run-group";
     if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
         old->hook_timeout != new->hook_timeout)
-        return "a hook or hook-timeout"; /* the guardian still has the old values */
+        return "a hook or hook-timeout"; /* the guardian still uses the old values */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
@@ -89,7 +90,7 @@ static void add_changed(struct text *done, const char *what, bool changed)
     text_add(done, what);
 }
 
-/* Adds the reason for which the core refuses a change of the membership of a group, and the
+/* Adds the reason why the election algorithm refuses a change of the membership of a group, and a
  * remedy. */
 static void explain_refusal(const struct daemon *d, unsigned group, const struct elect_rule *rule,
                             const struct elect_input *in, struct text *complaint)
@@ -104,8 +105,8 @@ static void explain_refusal(const struct daemon *d, unsigned group, const struct
         text_add(complaint, "; change one voter at a time, or run elect resign first");
 }
 
-/* Changes the membership of each group that this member leads, because only a leader can do so. The
- * caller first calls it with `really` false, which tries the change on copies, so that either all
+/* Changes the membership of each group that this member leads, because only a leader can do so. If
+ * `really` is false, only tries the change on copies. The caller does so first, so that either all
  * groups change or none does. */
 static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
                          struct text *done, struct text *complaint)

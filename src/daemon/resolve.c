@@ -1,6 +1,6 @@
 /* Looks up the host names of other members about every 10 s, or every second after a failure. The
- * lookups run in a thread of libuv, one at a time. If a lookup fails, the member keeps the last
- * address. */
+ * lookups run one at a time, in a thread of the library libuv. If a lookup fails, the member keeps
+ * the last address. */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,8 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
-/* Logs a lookup only if it is the first of several that fail, or the first that succeeds again. */
+/* Logs the result of a lookup, but only if a lookup of this name fails for the first time, or
+ * succeeds again. */
 static void log_change(struct daemon *d, unsigned place, int status)
 {
     const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];
@@ -41,7 +42,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
     union elect_address address;
     bool still =
         r->place / ELECT_UV_LINKS < d->config.members &&
-        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may change the name */
+        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed the name */
     r->busy = false;
     if (status == 0) {
         memset(&address, 0, sizeof address);
@@ -62,8 +63,8 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* Starts to look up the next name, from r->place on. resolved() continues with the name after
- * that. */
+/* Starts to look up the next host name, beginning at r->place. When the lookup is done, resolved()
+ * continues with the name after it. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

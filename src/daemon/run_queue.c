@@ -1,12 +1,15 @@
-/* Decides which run works under the office of a group, and when it must stop. A run waits twice:
- * until it may register with the guardian, and then until it may work.
+/*
+ * Decides which run of a group may start its command while the member leads, and when it must stop.
+ * A run waits twice: until it may register with the guardian, and then until it may start its
+ * command.
  *
  *     IDLE --join--> WAITS --turn--> REGISTERS --acknowledged--> WAITS --turn--> HOLDS
  *     HOLDS --told to stop, lease over--> LATE
  *     any --leave--> IDLE
  *
- * Each run registers with the guardian before it works, so that the guardian can wait for the end
- * of the run if the member dies. */
+ * Each run registers with the guardian before it starts its command, so that the guardian can wait
+ * for the end of the run if the member dies.
+ */
 #include "run_queue.h"
 
 #include "guardian_channel.h"
@@ -18,7 +21,7 @@
 #include <unistd.h>
 
 #define RETRY_DELAY 100000  /* microseconds before a note to the guardian is sent again */
-#define PATIENCE    1000000 /* microseconds for a run to stop, before it is reported as late */
+#define PATIENCE    1000000 /* microseconds; a run that takes longer to stop is reported as late */
 
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
 
@@ -63,7 +66,8 @@ void run_queue_take_turns(const struct run_connection *c, unsigned group, unsign
 
 /* ---- leaving ---- */
 
-/* Returns true if a run whose work cannot be killed works in this group, or is about to work. */
+/* Returns true if the group has a run whose work cannot be killed, and which has started its work
+ * or is about to start it. */
 static bool has_loose(const struct work *w, unsigned group)
 {
     bool has = false;
@@ -174,8 +178,9 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
                               : "its health check failed");
 }
 
-/* Hands over an office if no run works under it and every waiting run has reported that it is
- * unhealthy. A report counts even if it came while another run was still working. */
+/* Hands over the leadership of a group if no run's command is running, and every waiting run has
+ * reported that it is unhealthy. A report counts even if it came while the command of another run
+ * was still running. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -200,7 +205,7 @@ void run_queue_resign(struct work *w, unsigned group)
     g->yields = g->yields && g->office; /* an office that was lost need not be handed over */
     if (!g->yields || g->holder != NULL)
         return;
-    if (now < g->last) { /* a process of the run may still be alive */
+    if (now < g->last) { /* a process of the last run may still be alive */
         work_wake(w, g->last);
         return;
     }
@@ -210,8 +215,9 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* Tells a run to wait. The WAIT packet carries the run's end of its channel to the guardian. Over
- * this channel, the run can report the end of its work even if this process dies. */
+/* Tells a run to wait, in a packet with which the run receives one end of a channel to the
+ * guardian. Over this channel, the run can report the end of its work even if this process has
+ * died. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -278,10 +284,10 @@ const char *run_queue_why_not_now(const struct run_connection *c)
                                                          : NULL;
 }
 
-/* Returns the run that may work next: the healthy run that has registered with the guardian or, if
- * there is none, the first healthy run in the queue whose user may start work now. If there is no
- * such run, returns NULL, and sets `when` to the time at which a healthy run may work, or to
- * INT64_MAX. */
+/* Returns the run that may start its command next: the healthy run that has registered with the
+ * guardian or, if there is none, the first healthy run in the queue whose user may start work now.
+ * If there is no such run, returns NULL, and sets `when` to the time at which a healthy run may
+ * start, or to INT64_MAX if no healthy run waits. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;
@@ -290,7 +296,7 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
         if (!is_waiting(c, group) || !c->healthy)
             continue;
-        bool chosen = c->channel < 0; /* the guardian has its channel */
+        bool chosen = c->channel < 0; /* the guardian already has its channel */
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
         if (next <= now)
             first = c;
@@ -333,8 +339,8 @@ static void let_work(struct run_connection *c)
     run_connection_tell(c, TALK_GO, "");
 }
 
-/* Registers a run with the guardian before its work starts. If the work cannot be killed, the
- * testament of the group is voided first. */
+/* Registers a run with the guardian before the run starts its command. If the processes of the run
+ * cannot be killed, the testament of the group is removed first. */
 static void register_run(struct run_connection *c)
 {
     struct work *w = c->work;
@@ -422,8 +428,9 @@ void run_queue_turn(struct work *w, unsigned group)
 
 /* ---- runs that do not stop in time ---- */
 
-/* Returns true if an unread packet is waiting, which may report that the work has ended. After a
- * stall of this process, timers fire before the packets that arrived during the stall are read. */
+/* Returns true if a packet from the run has not been read yet; it may report that the work has
+ * ended. After a stall of this process, timers fire before the packets that arrived during the
+ * stall are read. */
 static bool has_unread(const struct run_connection *c)
 {
     char first;

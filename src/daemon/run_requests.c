@@ -1,11 +1,13 @@
-/* Answers each packet of a run or a client: HOLD, ASK, EMPTY, HEALTH, RESIGN, LEASE of talk.h. */
+/* Answers each packet from a run or a client. The kinds of packets (HOLD, ASK, EMPTY, HEALTH,
+ * RESIGN and LEASE) are explained in talk.h. */
 #include "run_requests.h"
 
 #include "run_queue.h"
 
 #include <stdio.h>
 
-/* Returns the group that the packet names; -1 if the packet was refused. */
+/* Returns the index of the group that the packet names. If there is no such group, or if leaders
+ * have no lease (mandate = none), refuses the packet and returns -1. */
 static int group_of(struct run_connection *c, const struct talk *asked)
 {
     const struct config *config = c->work->config;
@@ -34,7 +36,7 @@ static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) { /* the run has not reported the end of its previous work */
+    if (c->stage != RUN_IDLE) { /* the run has not reported that its previous work has ended */
         run_connection_drop(c);
         return;
     }
@@ -152,7 +154,8 @@ static void take_health(struct run_connection *c, const struct talk *asked)
     run_queue_take_health(c, (asked->flags & TALK_UNHEALTHY) == 0, why);
 }
 
-/* Makes the member resign, and answers DONE, or REFUSED with the reason. */
+/* Makes the member resign, and answers DONE. If the member does not resign, answers REFUSED, with
+ * the reason. */
 static void resign(struct run_connection *c, unsigned group)
 {
     struct work *w = c->work;
@@ -180,8 +183,8 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
         run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
         return;
     }
-    /* A resignation without effect must not cause a step. Otherwise a local user could fill the
-     * flight recorder with such steps. */
+    /* An order to resign that has no effect must not cause a step. Otherwise a local user could
+     * fill the flight recorder with such steps. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
     if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
         run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,

@@ -1,12 +1,12 @@
-/* Handles the packets of runs and clients on the run socket. */
+/* Handles the packets that runs and clients send to the run socket. */
 #ifndef ELECT_DAEMON_RUN_REQUESTS_H
 #define ELECT_DAEMON_RUN_REQUESTS_H
 
 #include "run_connection.h"
 
-/* Returns true if a run or a client may send such a packet. */
+/* Returns true if this is a packet that a run or a client may send. */
 bool run_request_is_valid(const struct talk *t, size_t length);
-/* Answers a packet. The connection may be dropped. */
+/* Answers a packet. May close the connection. */
 void run_request(struct run_connection *c, const struct talk *asked);
 
 #endif

@@ -8,8 +8,8 @@
 bool run_socket_open(struct work *w, struct text *complaint);
 /* Drops all connections, and removes the socket. */
 void run_socket_close(struct work *w);
-/* Reports late runs, and accepts connections again after the process has run out of descriptors.
- * The daemon calls this function every second. */
+/* Reports runs that have not stopped in time, and accepts connections again after the process has
+ * run out of descriptors. The daemon calls this function every second. */
 void run_socket_tick(struct work *w);
 /* Sends NEWS of a group to every client that has asked for its lease, and to every run that waits
  * for its turn there. */

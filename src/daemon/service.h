@@ -1,6 +1,6 @@
-/* Notifies the service manager with a datagram to its socket. The daemon does without libsystemd,
- * which would cost a megabyte of memory, because the format of the datagram is documented and
- * stable. */
+/* Notifies the service manager with a datagram to its socket. The daemon does not use libsystemd,
+ * because that library would cost a megabyte of memory, and because the format of the datagram is
+ * documented and stable. */
 #ifndef ELECT_DAEMON_SERVICE_H
 #define ELECT_DAEMON_SERVICE_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sends a datagram to that socket without waiting. Returns 0, or the error number. */
+/* Sends a datagram to the socket with that path, without waiting. Returns 0, or an error number. */
 int service_send(const char *path, const char *bytes, size_t size);
 
 /* Sends these lines, if a service manager has asked for notifications. */

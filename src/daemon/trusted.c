@@ -15,15 +15,15 @@
 #define HEAD  256 /* bytes at the start of a program that are checked */
 #define SHOWN 68  /* bytes of a path that is too long, with dots and NUL */
 
-/* The state of the walk. */
+/* The state of the walk along the path of a program. */
 struct walk {
     const char *path;
-    const char *name; /* the current name in the path; at first that of the root, which is empty */
+    const char *name; /* the current name in the path; at first the empty name of the root */
     size_t length;    /* the length of the name */
     int fd;           /* the opened folder or program of that name */
-    bool shared;      /* other users may write to it */
+    bool shared;      /* whether other users may write to it */
     uid_t user;       /* the user that will execute the program */
-    struct stat is;   /* of `fd` */
+    struct stat is;   /* the result of fstat() for `fd` */
     struct text *complaint;
 };
 
@@ -41,7 +41,7 @@ static const char *start_of(const char *path, char start[SHOWN])
     return start;
 }
 
-/* Refuses a name that could not be opened, with the reason from errno. */
+/* Refuses the path because the current name could not be opened; errno contains the reason. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];
@@ -51,7 +51,7 @@ static bool refuse_missing(const struct walk *w)
     return refuse(w, access_text(errno, until, ACCESS_READ), "");
 }
 
-/* ---- the text of the path ---- */
+/* ---- the names in the path ---- */
 
 static bool next_name(struct walk *w)
 {
@@ -85,7 +85,7 @@ static bool check_owner(struct walk *w)
 }
 
 /* Returns false if only the owner may execute the program or search the folder, and the owner is
- * another user. The group bits of the mode include the permissions of an access list. */
+ * another user. If there is an access list, the group bits of the mode include its permissions. */
 static bool may_pass(const struct walk *w)
 {
     return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
@@ -102,8 +102,8 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
         return refuse(w, "it is not executable", ": chmod +x it");
     if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    /* This call also checks the mount options. A kernel without this check reports the error only
-     * at execution. */
+    /* This call also finds out whether the file system is mounted noexec. An old kernel reports
+     * that error only when the program is executed. */
     return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
            errno != EACCES ||
            refuse(w, "the user that runs elect may not execute it",
@@ -131,7 +131,8 @@ static bool look(struct walk *w)
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
-/* Opens the next name in the current folder, and checks the opened folder or program. */
+/* Opens the next name of the path in the current folder, and checks the folder or program that was
+ * opened. */
 static bool go_on(struct walk *w)
 {
     char name[NAME_MAX + 1];
@@ -202,7 +203,7 @@ static bool is_text(const char *s)
 }
 
 /* Refuses a script without "#!", and a script whose interpreter is missing, because the kernel
- * would refuse such a script only at its execution. */
+ * would refuse such a script only when it is executed. */
 static bool check_script(const char *path, int program, struct text *complaint)
 {
     char head[HEAD];
@@ -215,7 +216,7 @@ static bool check_script(const char *path, int program, struct text *complaint)
     name[strcspn(name, " \t\n")] = '\0';
     if (access(name, F_OK) == 0 || errno != ENOENT)
         return true;
-    text_clean(name); /* the name may contain a carriage return */
+    text_clean(name); /* for example, the name may end with a carriage return */
     text_complain(complaint, path, "its interpreter ", name);
     return text_refuse(complaint, " is missing: install it, or correct the first line");
 }
@@ -232,7 +233,10 @@ bool trusted_check(const char *path, uid_t user, struct text *complaint)
 int trusted_exec(int fd, char *const argv[], char *const environment[])
 {
     execveat(fd, "", argv, environment, AT_EMPTY_PATH);
-    if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0) /* it is a script, see execveat(2) */
+    if (errno == ENOENT &&
+        fcntl(fd, F_SETFD, 0) ==
+            0) /* ENOENT means that the program is a script, whose interpreter needs the open descriptor to
+     * read the script: see execveat(2). */
         execveat(fd, "", argv, environment, AT_EMPTY_PATH);
     return errno;
 }

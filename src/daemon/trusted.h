@@ -17,7 +17,8 @@
  *   Therefore the program must not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.
  *
- * The checks do not cover a process that opened the file for writing before its owner changed.
+ * The checks do not protect against a process that opened the file for writing before the file got
+ * its present owner.
  */
 #ifndef ELECT_DAEMON_TRUSTED_H
 #define ELECT_DAEMON_TRUSTED_H
@@ -26,16 +27,17 @@
 
 #include <sys/types.h>
 
-/* Returns a descriptor (O_PATH, close-on-exec) of the program; or -1, with one line that names the
- * wrong part of the path, the problem and the remedy. */
+/* Returns a descriptor (O_PATH, close-on-exec) of the program. If a check fails, returns -1, with
+ * one line that names the refused part of the path, the problem and the remedy. */
 int trusted_open(const char *path, struct text *complaint);
 
-/* Returns false, with a line like that of trusted_open(), if this user could not open and execute
- * the program now. The answer may change later, so each execution checks again. */
+/* Returns false, with a line such as trusted_open() writes, if this user could not open and execute
+ * the program now. The answer may change later, so each execution repeats the checks. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
-/* Replaces this process by the program; returns an error number if that fails. Must be called in a
- * child, because for a script ("#!") the descriptor stays open: the interpreter reads /dev/fd/N. */
+/* Executes the program in place of this process; returns an error number if that fails. Must be
+ * called in a child process, because it makes the descriptor of a script ("#!") inheritable: the
+ * interpreter reads the script from /dev/fd/N. */
 int trusted_exec(int fd, char *const argv[], char *const environment[]);
 
 #endif

@@ -1,5 +1,6 @@
-/* Coordinates the work under an office: exchanges notes with the guardian, decides which state of a
- * group clients see, and finds out when all work of a group has stopped. */
+/* Coordinates the work that may be done only while the member leads: exchanges notes with the
+ * guardian, decides which state of a group clients see, and finds out when all work of a group has
+ * stopped. */
 #include "work.h"
 
 #include "guardian_channel.h"
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define MILLISECOND  1000
-#define READY_PERIOD 1000000 /* microseconds between two changes to standing ready, at least */
+#define READY_PERIOD 1000000 /* the fewest microseconds between two returns to standing ready */
 
 /* ---- the guardian ---- */
 
@@ -30,7 +31,7 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
     if (!guardian_channel_deposit(w->guard.channel,
-                                  testament)) /* the guardian is stopped, or the channel is full */
+                                  testament)) /* the guardian cannot take it now */
         w->deposits_again = true;
 }
 
@@ -53,7 +54,7 @@ void work_configure(struct work *w)
         else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
             w->deposits_again = true;
     }
-    work_wake(w, elect_uv_now()); /* lead-only-with-runner may have changed */
+    work_wake(w, elect_uv_now()); /* the value of lead-only-with-runner may have changed */
 }
 
 void work_tick(struct work *w)
@@ -65,10 +66,11 @@ void work_tick(struct work *w)
     }
 }
 
-/* Begins to stop the member. Without a guardian, the member would lead unsupervised, and would
- * block its address for the next daemon. The member hands over as if it had received an order to
- * stop. If work does not stop, or on-follower fails, the member ends without a RELEASE, and the
- * other members wait until its lease is over. */
+/* Handles the death of the guardian: begins to stop the member, which would otherwise lead
+ * unsupervised, and would block its address for the next daemon. The member hands over as if it had
+ * received an order to stop. If work does not stop, or on-follower fails, the member exits without
+ * sending a RELEASE, which would end its term early. The other members then wait until its lease is
+ * over. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -125,8 +127,9 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if the member has requested a term that it has neither won nor lost yet. Only the
- * testament can release such a term. */
+/* Returns true if the member has asked the voters for a mandate in some group, and does not know
+ * yet whether it gets the mandate. If the member exits now, only its testament can release the term
+ * for which it has asked. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -153,8 +156,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* A run that began in an earlier term and has not been interrupted since then keeps that term.
-     * All clients are told the same term as the run. */
+    /* If a run began in an earlier term and has not been interrupted since then, its term stays the
+     * same, and all clients are told that term, too. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;
@@ -202,8 +205,8 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* If the member waits for the end of all work of a group, tells the member that the work has
- * stopped as soon as no work is left and the last promised deadline has passed. */
+/* If the member waits until all work of a group has stopped, tells the member that this is the
+ * case, as soon as no work is left and the last deadline that a client was given has passed. */
 static void report_stopped(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -219,9 +222,10 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* Tells the member to stand aside, or to stand ready again, if the reasons for it have changed. The
- * member returns to standing ready at most once in a READY_PERIOD. Without this limit, runs that
- * come and go, or whose health keeps changing, could fill the flight recorder. */
+/* Tells the member to stand aside, or to stand ready again, if the reasons for it have changed. A
+ * member that stands aside is not elected. The member returns to standing ready at most once in a
+ * READY_PERIOD. Without this limit, runs that come and go, or whose health keeps changing, could
+ * fill the flight recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -243,7 +247,7 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     elect_member_tell(w->member, group, &in);
     if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
         (node->saved.membership.members >> me & 1) == 0)
-        return; /* the log omits members that never lead */
+        return; /* members that never lead are not logged */
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "%s %s", w->me->name,
              why != NULL ? "stands aside" : "stands ready to lead again");
