@@ -233,10 +233,9 @@ bool trusted_check(const char *path, uid_t user, struct text *complaint)
 int trusted_exec(int fd, char *const argv[], char *const environment[])
 {
     execveat(fd, "", argv, environment, AT_EMPTY_PATH);
-    if (errno == ENOENT &&
-        fcntl(fd, F_SETFD, 0) ==
-            0) /* ENOENT means that the program is a script, whose interpreter needs the open descriptor to
+    /* ENOENT means that the program is a script, whose interpreter needs the open descriptor to
      * read the script: see execveat(2). */
+    if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0)
         execveat(fd, "", argv, environment, AT_EMPTY_PATH);
     return errno;
 }
