@@ -11,29 +11,31 @@
 
 struct claims {
     elect_term taken, granted;
-    elect_term ordered; /* the largest term in which the process obeyed an order */
+    elect_term ordered; /* the largest term in which the process obeyed an order to resign */
 };
 
-/* The ways in which a claim can violate P1, P2, P3 or P5. */
+/* The ways in which a claim can violate the promises P1, P2, P3 or P5. */
 enum {
-    CLAIMED_TWICE = 1, /* a process led a second time in a term, in another office or incarnation */
+    CLAIMED_TWICE = 1,   /* a process took office twice in the same term, even after a restart */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
-    CLAIMED_LATE = 4,    /* an office began with a token no larger than an earlier one */
-    CLAIMED_OVER = 8,    /* a process sent a RELEASE while it led or while its work went on */
-    CLAIMED_ORDER = 16   /* a process obeyed an order twice, or in a term that it does not name */
+    CLAIMED_LATE = 4,    /* an office began with a token that was not the largest so far */
+    CLAIMED_OVER = 8,    /* a process sent a RELEASE while it still led or its work still ran */
+    CLAIMED_ORDER = 16   /* a process obeyed an order to resign twice, or for another term */
 };
 
 /*
- * Records the claims of a step and returns the violations, a set of CLAIMED_*. `token` is the token
- * with which the process led before the step, and `latest` the largest token of all processes.
- * `spoken` is true if the messages of the step have left the process. Otherwise a grant is not
- * recorded, because a crash of the voter loses a grant that still waits for the disk.
+ * Records what a process claims in one step, and returns the violations, a set of CLAIMED_*.
+ * `token` is the token with which the process led before the step, and `latest` is the largest
+ * token of any process so far. `spoken` is true if the messages of the step have left the process.
+ * If they have not, a grant is not recorded, because a grant that still waits for the disk is lost
+ * if the voter crashes.
  */
 unsigned claims_note(struct claims *c, elect_term *latest, elect_term token,
                      const struct elect_node *node, const struct elect_output *out, bool spoken);
 
-/* Records a step in which a process that led in `token` received an order to resign in the term
- * `named`. Returns CLAIMED_ORDER if the process was wrong to obey the order, otherwise 0. */
+/* Records a step in which a process that led with the token `token` received an order to resign in
+ * the term `named`. Returns CLAIMED_ORDER if the process was wrong to obey the order, and otherwise
+ * 0. */
 unsigned claims_note_order(struct claims *c, elect_term token, elect_term named,
                            const struct elect_output *out);
 

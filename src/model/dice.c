@@ -33,7 +33,9 @@ uint64_t dice_throw(struct dice *d)
 
 uint64_t dice_below(struct dice *d, uint64_t bound)
 {
-    uint64_t unfair = -bound % bound, x; /* 2^64 mod bound: for larger x, x % bound is uniform */
+    /* Throws below 2^64 mod bound are repeated, because they would make small results more
+     * likely. */
+    uint64_t unfair = -bound % bound, x;
     do
         x = dice_throw(d);
     while (x < unfair);

@@ -8,7 +8,7 @@
 
 #include "elect.h"
 
-#define DICE_CERTAIN 1000000000u /* the probability 1; others are fractions of this number */
+#define DICE_CERTAIN 1000000000u /* the number that stands for probability 1 */
 
 enum dice_kind { DICE_DELAY, DICE_LOSS, DICE_DUPLICATE, DICE_CRASH, DICE_SHUFFLE, DICE_KINDS };
 

@@ -1,7 +1,8 @@
 /*
- * Faults, and the events that a host reports to its process: crashes, recoveries, cuts, stalls,
- * clocks, disks, clones, changes of the membership. world_fault makes a fault happen now;
- * world_schedule adds a fault to a list, and world_next makes the fault happen when its time comes.
+ * Makes faults happen: crashes, recoveries, cuts, stalls, wrong clocks, slow or damaged disks,
+ * clones and changes of the membership. Also delivers the orders that a host gives to its process.
+ * world_fault makes a fault happen now; world_schedule adds a fault to a list, and world_next makes
+ * the fault happen when its time comes.
  */
 #include "world_internal.h"
 
@@ -40,8 +41,8 @@ static void crash(struct world *w, uint8_t rank)
     d->done = w->stalled_until[rank] = 0;
 }
 
-/* Sends the testament, as a guardian does after the process and all work under its mandate have
- * ended. */
+/* Sends the testament of a process, which releases its term. A guardian does this once the process
+ * and all work under its mandate have ended. */
 static void send_testament(struct world *w, uint8_t rank, struct happening *h)
 {
     const struct elect_saved *saved = &w->node[rank].saved;
@@ -54,7 +55,8 @@ static void send_testament(struct world *w, uint8_t rank, struct happening *h)
     w->testament[rank] = 0;
 }
 
-/* The process no longer knows what its voter granted, so the record of its grants is cleared. */
+/* Starts a process without its state. It no longer knows what its voter granted, so the record of
+ * its grants is cleared. */
 static void readmit(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_output out;
@@ -88,9 +90,9 @@ static void swap_clone(struct world *w, uint8_t rank)
 
 /* ---- input from the host, and state that is set by hand ---- */
 
-/* Lets one of the process's times come, and reports ALARM to the process. There is no ALARM for the
- * end of a granted lease, because a voter compares that time with its clock only when it receives a
- * request. */
+/* Makes one of the process's times come due, such as the end of its office, and reports ALARM to
+ * the process. There is no ALARM for the end of a granted lease, because a voter compares that time
+ * with its clock only when it receives a request. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -122,7 +124,7 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
     world_alarm(w, rank, h);
 }
 
-/* Tells the leader to make the change, because only a leader changes the membership. */
+/* Tells the leader to change the membership, because only a leader may change it. */
 static void change_members(struct world *w, const struct fault *f, struct happening *h)
 {
     uint8_t leader = world_in_charge(w);
@@ -168,8 +170,8 @@ static void change_lease(struct world *w, uint32_t lease)
 
 /* ---- the moves ---- */
 
-/* Returns true if the process is in the right state for this fault, and if the backup, clone or
- * leader that it needs exists. */
+/* Returns true if the fault can happen: the process is in the right state, and any backup, clone or
+ * leader that the fault needs exists. */
 static bool possible(const struct world *w, const struct fault *f)
 {
     bool up = world_up(w, f->rank);
@@ -268,7 +270,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_KINDS: break;
     }
     h->what = HAPPENED_FAULT;
-    if (!world_fault_steps(fault)) /* the step has set the rank already */
+    if (!world_fault_steps(fault)) /* a fault that makes a process step has already set h->rank */
         h->rank = fault->rank;
     h->fault = *fault;
 }

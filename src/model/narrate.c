@@ -1,6 +1,7 @@
 /*
- * Writes the trace of a world as text: steps, lost messages, faults, and the outcome. Rules and
- * messages are written in the words of src/words, which the log and the traces of daemons also use.
+ * Writes the trace of a world as text: steps, lost messages, faults, and the outcome. The texts for
+ * messages and for the reasons for steps come from src/words, as in the log and the traces of
+ * daemons.
  */
 #include "narrate.h"
 
@@ -133,8 +134,8 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-/* Returns the text for a fault of a process if that kind of fault has no amount; NULL for all other
- * faults. */
+/* Returns the text for a fault that affects one process and has no amount, or NULL for any other
+ * fault. */
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
@@ -159,8 +160,8 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* Returns the texts before and after the amount of a fault of a process; two NULLs for a fault
- * without an amount. */
+/* Returns the texts that come before and after the amount of a fault that affects one process. Both
+ * are NULL if the fault has no amount. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {

@@ -9,17 +9,18 @@
 #include "../base/text.h"
 #include "world.h"
 
-/* Appends zero or more lines to `t`, each with its newline. */
+/* Appends zero or more lines to `t`. Each line ends in a newline. */
 void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
                        struct text *t);
 
-/* Appends only the reason: the rule of a step, with the names of its processes. */
+/* Appends only the reason for a step (its rule), with the names of the processes involved. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
-/* Appends a message with all its fields, so that any two different messages of a mandate can be
- * distinguished. */
+/* Appends a message with all its fields, so that any two different messages under a mandate can be
+ * told apart. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* Returns the name that traces and scenario files use for a time of the mandate. */
+/* Returns the name that traces and scenario files use for one of the times of a mandate, such as
+ * the end of its lease. */
 const char *narrate_time(enum elect_time_name name);
 
 /* Appends the outcome: the leader, its followers and the costs. */

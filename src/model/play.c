@@ -54,8 +54,8 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-/* If the world is the same as at the mark, the moves since the mark can be repeated forever, so the
- * election need not end or reach agreement. */
+/* If the world is the same as at the mark, the moves since then can be repeated forever, so the
+ * election may never end, or never reach agreement. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
     if (!world_same(&p->world, &p->mark))
@@ -67,8 +67,8 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     return true;
 }
 
-/* Returns true if the property will be broken when only time passes or, if there is a mark, when
- * the moves since the mark are repeated forever. */
+/* Predicts whether the property will be broken: by the mere passage of time or, if there is a mark,
+ * by repeating the moves since the mark forever. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

@@ -35,11 +35,11 @@ void play_run(struct play *p, uint64_t until);
  * forever. */
 void play_mark(struct play *p);
 
-/* Checks a property, and records a violation if it does not hold. To check a property about the
- * future, plays this world without a listener until the world is at rest. If there is a mark,
- * compares the world with the mark instead: if both are the same (and, for eventually-leader, there
- * is no agreement), the property is violated, because the moves in between can be repeated
- * forever. */
+/* Checks a property, and records a violation if it does not hold. For a property that concerns the
+ * future, this function plays the world silently (without a listener) until the world is at rest.
+ * If there is a mark, the function compares the world with the mark instead. If they are the same
+ * (and, for eventually-leader, there is no agreement), the property is violated, because the moves
+ * since the mark can be repeated forever. */
 void play_check(struct play *p, enum property property);
 
 #endif

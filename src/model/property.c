@@ -73,7 +73,7 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     return false;
 }
 
-/* Returns true if a claim has ever broken the property. */
+/* Returns true if a recorded claim of any process (see claims.h) has broken the property. */
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {
@@ -107,7 +107,7 @@ bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
     if (w->config.mandate ==
-        ELECT_MAJORITY) /* a mandate promises neither agreement nor the highest leader */
+        ELECT_MAJORITY) /* with a mandate, agreement and highest-wins are not promised */
         return property_broken(w, PROPERTY_ONE_LEADER, v) ||
                property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
                property_broken(w, PROPERTY_RISING_GRANTS, v) ||

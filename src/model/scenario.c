@@ -1,7 +1,7 @@
 /*
- * Parses scenario files line by line into steps, and plays the steps. Every fault that a world can
- * have is also a step. setup.c parses settings and faults; scenario_write.c writes settings, faults
- * and steps.
+ * Parses scenario files line by line into steps, and plays the steps. Each kind of fault that a
+ * world supports can also be written as a step. setup.c parses settings and faults;
+ * scenario_write.c writes settings, faults and steps.
  */
 #include "scenario.h"
 
@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Of several equal words, the first one counts. "duplicate" is both a setting and a verb; the text
- * after the word decides which one is meant. */
+/* If a word occurs more than once in this table, its first entry is used. "duplicate" is both a
+ * setting and a verb; the text after the word decides which one is meant. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETUP_SETTINGS(X)
@@ -113,7 +113,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
         return text_refuse(r->complaint, "the message is too long: at most 127 characters");
-    if (type[name] != '\0') /* the step gives the content */
+    if (type[name] != '\0') /* the step gives the content of the message, not only its type */
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
@@ -434,7 +434,8 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* Delivers an AYE from one voter after another, until the process has a majority. */
+/* Answers the PREVOTE of the process with an AYE (a yes) from one voter after another, until a
+ * majority has agreed. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;
@@ -452,7 +453,7 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* Delivers answers that no voter sent, for the steps assent and refuse. */
+/* For the steps assent and refuse, delivers answers that no voter has actually sent. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;

@@ -1,6 +1,6 @@
 /*
  * A scenario file contains settings, then steps, one on each line. The rest of the file, below a
- * line ----, is the trace that the steps must produce.
+ * line that consists of ----, is the trace that the steps must produce.
  *
  *     # The coordinator of eight has crashed; process 4 is the first to notice.
  *     algorithm bully
@@ -25,7 +25,7 @@
  *     clock ID MILLIONTHS [at TIME]    the clock of the process runs fast or, if negative, slow
  *     disk ID TICKS [at TIME]          each later write of the process takes TICKS
  *     tick ID TICKS [at TIME]          the clock of the process jumps forward by TICKS
- *     due ID WHAT                      one of the process's times comes, regardless of its clock:
+ *     due ID WHAT                      a time of the process comes due, whatever its clock shows:
  *                                      lease (of its grant), guard, office, renewal, patience,
  *                                      retry, look, election, claim, decay or change
  *     resign ID [at TIME]              the process hands its office over to its heir
@@ -72,7 +72,7 @@
 #define SCENARIO_MAX_STEPS   4096
 #define SCENARIO_MAX_MESSAGE 128
 
-/* Every fault of WORLD_FAULTS is also a verb. */
+/* The words with which steps begin. Every fault in WORLD_FAULTS is such a word, too. */
 #define SCENARIO_VERBS(X)                                                                          \
     X(SUSPECT, "suspect")                                                                          \
     X(RUN, "run")                                                                                  \
@@ -98,7 +98,7 @@ enum scenario_verb {
         VERB_FAULT
 };
 
-/* The reasons for a refusal in `refuse`. */
+/* The reasons that the step `refuse` can give for a refusal. */
 #define SCENARIO_REFUSALS "stale", "closed"
 enum scenario_refusal { SCENARIO_STALE, SCENARIO_CLOSED };
 
@@ -110,7 +110,7 @@ struct step {
     bool timed;
     uint64_t time;
     struct fault fault;
-    char message[SCENARIO_MAX_MESSAGE]; /* the type with its content; empty: any content */
+    char message[SCENARIO_MAX_MESSAGE]; /* the message as text; empty if any content matches */
     unsigned line;
 };
 

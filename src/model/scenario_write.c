@@ -1,5 +1,5 @@
-/* See scenario_write.h. For each kind of line, the function here is the inverse of the function in
- * scenario.c or setup.c that reads such a line. */
+/* See scenario_write.h. For each kind of line, this file contains the inverse of the function in
+ * scenario.c or setup.c that reads that kind of line. */
 #include "scenario_write.h"
 
 #include "narrate.h"
@@ -42,14 +42,15 @@ static void add_group(const struct scenario_writer *w, struct text *line, elect_
         add_number(line, w->id[__builtin_ctzll(set)]);
 }
 
-/* Writes ID..ID, because a number alone would be read as a count of processes. */
+/* Turns a single number into the range ID..ID, because a number alone would be read as a count of
+ * processes. */
 static void add_range_of_one(const struct scenario_writer *w, struct text *line, unsigned rank)
 {
     text_add(line, "..");
     text_add_number(line, w->id[rank]);
 }
 
-/* Adds a process to the list of a setting. */
+/* Appends one process to a setting whose value is a list of processes. */
 static void add_listed(const struct scenario_writer *w, struct text *line, bool first,
                        unsigned rank)
 {

@@ -9,7 +9,7 @@
 
 struct scenario_writer {
     const uint16_t *id; /* the number of each process, by rank */
-    char separator;     /* the character between two processes of a setting: ' ' or ',' */
+    char separator;     /* the character between the processes in a list: ' ' or ',' */
     void (*put)(void *out, const char *line); /* writes a line, which ends in a newline */
     void *out;
 };
@@ -32,12 +32,12 @@ void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *p
 
 /* ---- steps ---- */
 
-/* The first function writes a fault without its time; the second one adds "at TIME". */
+/* Both functions write a fault; the second one also writes its time, as "at TIME". */
 void scenario_write_fault(const struct scenario_writer *w, const struct fault *f);
 void scenario_write_fault_at(const struct scenario_writer *w, const struct fault *f);
-/* Writes a verb with one process: suspect, alarm, stopped or assent. */
+/* Writes a step that names one process: suspect, alarm, stopped or assent. */
 void scenario_write_verb(const struct scenario_writer *w, enum scenario_verb verb, unsigned rank);
-/* Writes deliver, lose or duplicate. */
+/* Writes a step that delivers, loses or duplicates a message. */
 void scenario_write_message(const struct scenario_writer *w, enum scenario_verb verb, unsigned from,
                             unsigned to, const char *message);
 void scenario_write_fire(const struct scenario_writer *w, unsigned rank, enum elect_event timer);

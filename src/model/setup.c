@@ -1,7 +1,7 @@
 /*
  * Parses and checks settings, with one function for each kind of value, and makes a configuration
- * and a world from the settings. The last part parses faults, which have the same form in scenario
- * files and in options of `elect sim`.
+ * and a world from them. The last part parses faults, which are written in the same form in
+ * scenario files and in the options of `elect sim`.
  */
 #include "setup.h"
 
@@ -413,8 +413,8 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* The textbook does not promise that a higher process replaces a live leader, so agreement is
-     * not promised either. */
+    /* The textbook algorithms do not promise that a higher process replaces a live leader, so a
+     * world that begins in this way is not promised agreement either. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -561,7 +561,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     case SETUP_PARTS: return fault_parts(c, copy, fault, complaint);
     case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
     case SETUP_PROCESS:
-    case SETUP_COUNTER: /* scenario.c parses this form and the next, which only scenarios have */
+    case SETUP_COUNTER: /* only scenarios use this form and the next, so scenario.c parses them */
     case SETUP_TIME: break;
     }
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -577,8 +577,8 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Returns true if the crashes and recoveries of the process, including scheduled ones, would still
- * alternate with this fault. */
+/* Returns true if the crashes and recoveries of the process, including the scheduled ones, would
+ * still alternate after this fault is added. */
 static bool keeps_alternating(const struct world *w, const struct fault *fault,
                               struct text *complaint)
 {
@@ -612,7 +612,7 @@ static bool can_happen(const struct world *w, const struct fault *fault, struct 
     bool up = world_up(w, fault->rank),
          change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
-        return true; /* the state of the process at that time is not known yet */
+        return true; /* this fault is for later, when the process may be in another state */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return text_refuse(complaint, "no process leads: only a leader changes the membership");
     if (disk && up)

@@ -83,9 +83,9 @@ struct setup {
     int8_t detector; /* -1: on only if faults are possible */
     bool shuffle, random_faults, reliable;
     uint32_t given; /* the settings that were given: a set of 1 << setting */
-    int64_t leader; /* an id; -1: none */
+    int64_t leader; /* the id of the first leader; -1: no leader */
     uint32_t processing;
-    uint64_t lease, renewal; /* 0: computed from T */
+    uint64_t lease, renewal; /* 0: computed from the round-trip time T */
     uint32_t drift;          /* the drift, as a fraction of DICE_CERTAIN */
     uint64_t seed, calm;
     struct weather weather;
@@ -95,10 +95,10 @@ void setup_init(struct setup *s);
 
 /* Each of these functions returns false with a complaint that says what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
-/* Checks that the settings fit together, for a world or for the lab. */
+/* Checks that the settings are consistent with each other, for a world or for the lab. */
 bool setup_check(const struct setup *s, struct text *complaint);
-/* Makes the configuration of a cluster of at most ELECT_MAX processes, the size of a world. `seed`
- * determines the order of a shuffled ring. */
+/* Makes the configuration of a cluster of at most ELECT_MAX processes, which is the limit for a
+ * world. `seed` determines the order of a shuffled ring. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
 /* Finds the leader that all processes follow at first. Returns false if there is no such leader.
@@ -109,7 +109,7 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
 
 /* The arguments of a fault. */
 enum setup_form {
-    SETUP_PROCESS,  /* crash 3; most faults */
+    SETUP_PROCESS,  /* such as crash 3; most faults have this form */
     SETUP_NOTHING,  /* heal */
     SETUP_AMOUNT,   /* pause 3 100 */
     SETUP_TRANSFER, /* transfer 3 4 */

@@ -25,7 +25,7 @@ static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
     if (says <= world_clock(w, rank))
         return w->now;
     uint64_t time = c->since + (uint64_t)(left / rate * MILLION + left % rate * MILLION / rate);
-    return time > w->now ? time : w->now + 1; /* the clock does not show `says` yet */
+    return time > w->now ? time : w->now + 1; /* rounding may put `time` too early */
 }
 
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate)
@@ -43,7 +43,7 @@ struct alarm {
     enum elect_event event;
 };
 
-/* A stalled process gets its timers and alarms when the stall ends. */
+/* If a process is stalled, its timers and alarms are delayed until the stall ends. */
 static void consider(const struct world *w, struct alarm *first, struct alarm other)
 {
     if (other.due < w->stalled_until[other.rank])
@@ -52,7 +52,7 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
         *first = other;
 }
 
-/* The world keeps no timers for the mandate. The node keeps the times of the mandate itself, and
+/* The world keeps no timers for a mandate. Instead, each node keeps the times of its mandate, and
  * receives ALARM when the earliest of them comes. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {

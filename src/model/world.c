@@ -1,7 +1,8 @@
 /*
- * Performs the steps of processes in a world: calls elect_step, then writes, sends and starts
- * timers, in this order. This file also begins a world, and offers moves with which a scenario or a
- * test makes a process take a step without a message in flight or a running timer.
+ * Performs the steps of processes in a world: calls elect_step, then writes the state, sends the
+ * messages and starts the timers, in this order. This file also begins a world, and offers moves
+ * that make a process take a step although no message is in flight and no timer is running;
+ * scenarios and tests use these moves.
  */
 #include "world_internal.h"
 
@@ -10,7 +11,8 @@
 
 /* ---- the output of a step ---- */
 
-/* Writes the state of the process, which stands still until the write is done. */
+/* Writes the state of the process to its disk. Until the write is done, the process stands
+ * still. */
 static void write(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];

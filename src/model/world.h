@@ -1,7 +1,8 @@
 /*
- * A world is a simulated cluster as a value. A world holds nodes, messages in flight, timers,
- * clocks, disks and cuts; the moves below change them. The caller picks the moves: in order of time
- * (world_next), from a scenario, by dice, or one by one in a test.
+ * A world is a simulated cluster, stored as one value that can be copied. A world holds nodes,
+ * messages in flight, timers, clocks, disks and cuts. The functions below are the moves that change
+ * them. The caller chooses each move: the next one in chronological order (world_next), a step of a
+ * scenario, a random move, or any move that a test needs.
  *
  * At equal times faults come first, then messages in the order in which they were sent, then timers
  * in the order in which they were started.
@@ -18,10 +19,10 @@
 #define WORLD_FOREVER     UINT64_MAX
 
 struct weather {
-    uint32_t delay_min, delay_max; /* ticks, uniform */
-    uint32_t loss, duplicate;      /* probability for each copy, as a fraction of DICE_CERTAIN */
-    uint32_t garble;               /* probability of a damaged copy */
-    bool reorder;                  /* messages on the same link may overtake each other */
+    uint32_t delay_min, delay_max; /* delay of a message in ticks: uniform between these limits */
+    uint32_t loss, duplicate; /* the probability for each copy of a message, out of DICE_CERTAIN */
+    uint32_t garble;          /* the probability that a copy arrives damaged */
+    bool reorder;             /* messages on the same link may overtake each other */
 };
 
 enum fate {
@@ -35,14 +36,14 @@ enum fate {
 
 struct flight {
     struct elect_message message;
-    uint64_t leaves, due; /* a crash before `leaves` loses the message; it arrives at `due` */
+    uint64_t leaves, due; /* when the message leaves its sender, and when it arrives */
     uint32_t order;       /* number of the message, in order of sending */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
 
-/* For each fault: its name and its word in a scenario. The comment describes the fault or its
- * `amount`. */
+/* For each fault: its name and the word for it in a scenario. The comment says what happens or what
+ * `amount` means. */
 #define WORLD_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVER, "recover")                                                                          \
@@ -50,20 +51,20 @@ struct flight {
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
     X(ONE_WAY, "one-way") /* the second part receives no message from the first */                 \
-    X(STALL, "pause")     /* ticks for which the process stands still; its clock runs on */        \
-    X(RATE, "clock")      /* millionths by which the clock runs fast or, if negative, slow */      \
-    X(DISK, "disk")       /* ticks that each later write of the process takes */                   \
-    X(TICK, "tick")       /* ticks by which the clock of the process jumps forward */              \
-    X(DUE, "due")         /* the elect_time_name that comes due, regardless of the clock */        \
-    X(HEARS, "hears")     /* the counter of a term of which the process hears */                   \
+    X(STALL, "pause")     /* for how many ticks the process stands still; its clock runs on */     \
+    X(RATE, "clock")      /* by how many millionths the clock runs fast or, if negative, slow */   \
+    X(DISK, "disk")       /* how many ticks each later write of the process takes */               \
+    X(TICK, "tick")       /* by how many ticks the clock of the process jumps forward */           \
+    X(DUE, "due") /* the elect_time_name of the time that comes due, whatever the clock shows */   \
+    X(HEARS, "hears") /* the process learns of a term with this counter */                         \
     /* These faults need a mandate. */                                                             \
-    X(WIN, "wins")            /* the process is nominated, even if a higher one is up */           \
-    X(LEASE, "new-lease")     /* the lease in ticks that all processes use from now on */          \
+    X(WIN, "wins")            /* the process is nominated, even if a higher process is up */       \
+    X(LEASE, "new-lease")     /* the lease, in ticks, that all processes use from now on */        \
     X(TESTAMENT, "testament") /* the process crashes, and its guardian sends its testament */      \
-    /* These are orders of a host to its process. */                                               \
+    /* These are orders from a host to its process. */                                             \
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* the number of the process that should lead next */                  \
-    X(ORDER, "order")     /* counter of the term in which an order tells the process to resign */  \
+    X(ORDER, "order")     /* an order tells the process to resign in the term with this counter */ \
     X(ADD, "add")         /* the leader is told to let this process vote and lead */               \
     X(REMOVE, "remove")   /* the leader is told to remove this process */                          \
     X(READMIT, "readmit") /* a process that is down starts without its state */                    \
@@ -72,7 +73,7 @@ struct flight {
     X(ASIDE, "aside") /* the process is told to vote without seeking office */                     \
     X(READY, "ready") /* the process is told to seek office again */                               \
     /* These faults exceed what a mandate tolerates. */                                            \
-    X(FREEZE, "freeze")   /* ticks for which the process and its clock stand still */              \
+    X(FREEZE, "freeze")   /* for how many ticks the process and its clock stand still */           \
     X(BACKUP, "backup")   /* the disk of the process is copied to a backup */                      \
     X(RESTORE, "restore") /* the disk of a process that is down is replaced by its backup */       \
     X(WIPE, "wipe")       /* the disk of a process that is down is lost */                         \
@@ -112,7 +113,7 @@ struct disk {
 };
 
 struct books {
-    uint64_t sent[ELECT_EVENT_COUNT]; /* by type: the copies given to a link, except failed hops */
+    uint64_t sent[ELECT_EVENT_COUNT]; /* copies sent of each message type, except failed hops */
     uint64_t delivered;               /* copies that a live process received */
     uint64_t failed_hops, acks, heartbeats;
 };
@@ -123,20 +124,20 @@ struct world {
     struct dice dice[DICE_KINDS];
     struct books books;
     uint64_t now;
-    uint64_t changed; /* when a step last changed the state of the election in a node */
+    uint64_t changed; /* when a step last changed the election state of a node */
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping;                 /* how long work takes to stop after its office has ended */
+    uint64_t stopping; /* how long the work of a process goes on after its office has ended */
     uint64_t stops[ELECT_MAX];         /* by process: when its work will have stopped */
     uint64_t stalled_until[ELECT_MAX]; /* by process: no message reaches it before this time */
     elect_set cut[ELECT_MAX]; /* by sender: the processes that do not receive its messages */
     struct claims claims[ELECT_MAX];
-    elect_term latest;               /* the largest token of any office until now */
+    elect_term latest;               /* the largest token of any office so far */
     elect_term testament[ELECT_MAX]; /* by process: the term of its guardian's testament */
     unsigned broken;                 /* all violations that claims_note has reported */
-    /* True after a message was lost, a process crashed or a move was made by hand: agreement is
-     * then not promised. */
+    /* True once a message was lost, a process crashed or a move was made by hand. From then on,
+     * agreement is not promised. */
     bool disturbed;
     uint32_t order;
     struct {
@@ -152,8 +153,8 @@ struct world {
         struct elect_node node;
         struct disk disk;
     } clone[ELECT_MAX];
-    uint32_t flights, elections; /* messages in flight; those that belong to an election */
-    struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap by (due, order) */
+    uint32_t flights, elections; /* messages in flight; how many of them belong to an election */
+    struct flight flight[WORLD_MAX_FLIGHTS]; /* a heap, ordered by `due` and then by `order` */
 };
 
 /* The effect of a move, as narrate.c reports it. */
@@ -162,10 +163,10 @@ enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING }
 struct happening {
     uint8_t what; /* enum happened */
     uint8_t rank; /* the process that took the step, or the receiver of the lost message */
-    uint8_t fate; /* the enum fate of a lost message */
+    uint8_t fate; /* the fate of a lost message (enum fate) */
     struct elect_input input;   /* the input of the step, or the lost message */
-    struct elect_output output; /* of a step */
-    struct fault fault;         /* some faults are also a step: see world_fault_steps */
+    struct elect_output output; /* the output of the step */
+    struct fault fault; /* the fault; it may also have caused a step: see world_fault_steps */
 };
 
 /* Begins a world in which all processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
@@ -176,30 +177,32 @@ void world_down(struct world *w, uint8_t rank);
 
 /* Moves. */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
-/* These functions deliver an answer that no voter sent. world_assent() delivers an AYE of the voter
- * `from`; it returns false if the process has no PREVOTE under way or `from` does not vote.
- * world_refuse() delivers a refusal of the process's own voter, which has promised the term
- * `counter` or knows that the office is over. */
+/* These functions deliver an answer that no voter sent. world_assent() delivers an AYE (a yes) from
+ * the voter `from`, or returns false if the process has no PREVOTE under way or `from` does not
+ * vote. world_refuse() delivers a REFUSE from the process's own voter. The reason is either that
+ * the voter has promised the term `counter`, or that it knows that the office is over. */
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
 void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
 /* Delivers a message that was not in flight. */
 void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
                 struct happening *h);
-void world_alarm(struct world *w, uint8_t rank, struct happening *h);   /* it receives ALARM */
-void world_stopped(struct world *w, uint8_t rank, struct happening *h); /* its work has stopped */
+/* Tells the process that one of its times has come (ALARM). */
+void world_alarm(struct world *w, uint8_t rank, struct happening *h);
+/* Tells the process that the work of its ended office has stopped. */
+void world_stopped(struct world *w, uint8_t rank, struct happening *h);
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);
 void world_lose(struct world *w, uint32_t flight, struct happening *h);
 void world_duplicate(struct world *w, uint32_t flight);
 void world_delay(struct world *w, uint32_t flight, uint64_t until);
-void world_inject(struct world *w, const struct flight *f); /* sends a copy now */
+void world_inject(struct world *w, const struct flight *f); /* sends a copy of `f` now */
 void world_fault(struct world *w, const struct fault *fault, struct happening *h);
 const char *world_fault_name(enum fault_kind kind);
-/* Returns true if the fault is also a step of the process. */
+/* Returns true if the fault also makes a process take a step. */
 bool world_fault_steps(const struct fault *fault);
 
-/* Makes the next move in order of time, but no move after `until`. Returns false if there is no
+/* Makes the next move in order of time, unless it comes after `until`. Returns false if there is no
  * such move. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
 void world_schedule(struct world *w, const struct fault *fault);
@@ -214,7 +217,8 @@ void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rat
 bool world_leads(const struct world *w, uint8_t rank);
 /* Returns true while the mandate of the process forbids any other process to lead. */
 bool world_in_office(const struct world *w, uint8_t rank);
-uint8_t world_follows(const struct world *w, uint8_t rank); /* ELECT_NOBODY during an election */
+/* Returns the leader that the process follows, or ELECT_NOBODY during an election. */
+uint8_t world_follows(const struct world *w, uint8_t rank);
 bool world_timer_runs(const struct world *w, uint8_t rank, enum elect_event timer);
 /* Returns true if the disk of the process is empty, because it has lost its state and has not been
  * readmitted. */
@@ -227,8 +231,9 @@ bool world_settled(const struct world *w);
 /* Returns true if the worlds are equal, apart from the time and the counts in `books`. */
 bool world_same(const struct world *a, const struct world *b);
 bool world_at_rest(const struct world *w);   /* no message, timer or fault is left */
-uint64_t world_total(const struct world *w); /* messages that elections have sent */
-/* Returns the live processes, including this one, that no cut separates from this one. */
+uint64_t world_total(const struct world *w); /* how many messages elections have sent */
+/* Returns the live processes that messages from this process can reach, including the process
+ * itself. */
 elect_set world_reach(const struct world *w, uint8_t rank);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Declarations that only the files of the world share. Of these files, world.c performs the steps,
- * flights.c carries the messages, faults.c makes faults happen, time.c picks the next move, query.c
+ * Declarations that only the files of the world share. world.c performs the steps, flights.c
+ * carries the messages, faults.c makes faults happen, time.c chooses the next move, and query.c
  * answers queries.
  */
 #ifndef ELECT_MODEL_WORLD_INTERNAL_H
@@ -20,9 +20,9 @@ static inline bool is_of_election(unsigned type)
 
 /* ---- world.c ---- */
 
-/* Lets the process take a step, and performs its output. */
+/* Makes the process take a step on this input, and carries out the output of the step. */
 void world_step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h);
-/* Writes the state, sends the messages and starts the timers of the output. */
+/* Carries out the output of a step: writes the state, sends the messages and starts the timers. */
 void world_perform(struct world *w, uint8_t rank, const struct elect_output *out);
 /* Starts the process with the state that is on its disk. */
 void world_restart(struct world *w, uint8_t rank, uint8_t leader);

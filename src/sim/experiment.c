@@ -38,7 +38,7 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
         text_add(complaint, e->fault[i].text);
         text_add(complaint, ": ");
         const char *separator =
-            e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* the argument of heal is its time */
+            e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* heal takes no argument except a time */
         if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;

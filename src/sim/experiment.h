@@ -14,9 +14,10 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* there are many runs: faults then turn the failure detector on by default */
+    bool many; /* there are many runs; the detector is then on by default if there are faults */
     struct numbers begin;
-    /* probability, out of DICE_CERTAIN, that a process crashes in the first 4T and recovers */
+    /* The probability, out of DICE_CERTAIN, that a process crashes within the first 4 round-trip
+     * times and then recovers. */
     uint32_t crash_rate;
     unsigned faults;
     struct {

@@ -1,9 +1,10 @@
 /*
- * The lab runs the algorithm files of the core for millions of processes. This file is the second
- * implementation of the vocabulary. The lab uses 32-bit numbers, and ranges instead of bit sets.
- * Links never lose a message, so a hop needs no acknowledgement, the ring timer never starts, and
- * no message is passed on twice. A successor that is down is skipped immediately, which counts as a
- * failed hop but takes no time.
+ * The lab runs the algorithm files of the core for millions of processes. The algorithms use only a
+ * small vocabulary of types and functions, which core/vocabulary.h declares for real clusters. This
+ * file implements the same vocabulary for the lab. It uses 32-bit numbers, and ranges instead of
+ * bit sets. Links never lose a message, so a hop needs no acknowledgement, the ring timer never
+ * starts, and no message is passed on twice. A successor that is down is skipped immediately, which
+ * counts as a failed hop but takes no time.
  *
  * Include lab.h first, then an algorithm file, then lab_loop.h.
  */

@@ -1,5 +1,5 @@
-/* Compiles the core's bully algorithm with the vocabulary of the lab, for millions of processes.
- * The order of the includes matters. */
+/* Compiles the bully algorithm of the core with the vocabulary of the lab (lab.h), so that it runs
+ * with millions of processes. The order of the includes matters. */
 #include "lab.h"
 #include "../core/bully.c"
 #include "lab_loop.h"

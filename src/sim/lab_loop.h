@@ -15,9 +15,9 @@ static void lab_deliver(struct lab *lab, const struct lab_message *m)
     }
 }
 
-/* Fires the timers that are due, in the order in which they were started. Of two timers that are
- * due at the same time, the longer one was started earlier. The loop runs backwards because the
- * longer timer has the larger index. */
+/* Fires the timers that are due, in the order in which they were started. If two timers are due at
+ * the same time, the longer one was started earlier, and it has the larger index. The loop
+ * therefore runs backwards. */
 static void lab_alarms(struct lab *lab)
 {
     for (unsigned t = LAB_TIMERS; t-- > 0;) {

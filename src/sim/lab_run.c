@@ -118,8 +118,9 @@ static uint32_t id_of(const struct numbers *sorted, uint32_t rank)
 
 /* ---- setting up ---- */
 
-/* Gives each node its number. On a ring, nodes are stored by place; for the bully, by number. Fills
- * `place` with the number of the process at each place. */
+/* Gives each node its number. The nodes of a ring are stored in ring order, and those of the bully
+ * algorithm in the order of their numbers. Fills `place` with the number of the process at each
+ * place on the ring. */
 static void seat(struct lab *lab, const struct setup *s, const struct numbers *sorted,
                  uint64_t seed, uint32_t *place)
 {
@@ -185,10 +186,10 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
     return lab;
 }
 
-/* Fills `place` with the processes that begin an election, in the given order, and returns their
- * count. A process is given by its place on the ring or, for the bully, by its number. On entry,
- * `place` has the number of the process at each place. The result fits because each process begins
- * at most once. */
+/* Fills `place` with the processes that begin an election, in the given order, and returns how many
+ * there are. Each process is identified by its place on the ring or, for the bully algorithm, by
+ * its number. On entry, `place` contains the number of the process at each place. The result fits
+ * into `place` because each process begins at most once. */
 static uint32_t choose_named(const struct lab *lab, const struct experiment *e,
                              const struct numbers *sorted, uint32_t *place)
 {

@@ -6,22 +6,22 @@
 #include "experiment.h"
 
 #define LAB_NOBODY    UINT32_MAX
-#define LAB_DOWN      3 /* a fourth state, after NORMAL, ELECTING and WAITING */
+#define LAB_DOWN      3 /* a fourth state, in addition to NORMAL, ELECTING and WAITING */
 #define LAB_MAX_DELAY 1000
-#define LAB_TIMERS    2 /* ANSWER, DEADLINE */
+#define LAB_TIMERS    2 /* the timers ANSWER and DEADLINE */
 
 struct lab_node {
     uint32_t number, leader;
     uint8_t state;
     bool decided;
-    bool hopped; /* its failed hops have been counted */
+    bool hopped; /* the failed hops of this node have been counted */
 };
 
 struct lab_message {
-    uint32_t to; /* the receiver's place on the ring; bully: the first receiver */
-    /* the origin on a ring; bully: the number after the last receiver */
+    uint32_t to; /* ring: the receiver's place; bully: the number of the first receiver */
+    /* ring: the origin of the message; bully: the number after the last receiver */
     uint32_t value;
-    uint32_t from : 28, type : 4; /* type: counted from ELECT_FIRST_MESSAGE */
+    uint32_t from : 28, type : 4; /* `type` is counted from ELECT_FIRST_MESSAGE */
 };
 
 /* The messages of one tick, in the order in which they were sent. */
@@ -41,25 +41,27 @@ struct lab_alarms { /* timers of one duration, so the timer that was started fir
 };
 
 struct lab {
-    struct lab_node *node; /* by place on the ring; bully: by number */
-    uint32_t *successor;   /* place -> next live place; NULL if all processes are up */
-    /* by link: when its latest message arrives, to keep the order; NULL if delays are constant */
+    struct lab_node *node; /* in the order of the ring or, for the bully, of the numbers */
+    uint32_t *successor;   /* maps a place to the next live place; NULL if all processes are up */
+    /* For each link: when its latest message arrives, so that messages stay in order. NULL if all
+     * delays are equal. */
     uint64_t *last_due;
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    uint64_t (*timers)[LAB_TIMERS]; /* number -> expiry times; 0: not running; bully only */
+    /* For the bully only: when the timers of each process expire. 0: the timer is not running. */
+    uint64_t (*timers)[LAB_TIMERS];
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     uint32_t slot; /* the bucket of the current time */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* the largest number of bytes that was allocated */
+    size_t bytes; /* the most memory in use, in bytes */
 };
 
 struct lab_result {
     bool agreed;
-    uint32_t leader; /* an id, if agreed */
+    uint32_t leader; /* the id of the leader; valid only if `agreed` */
     uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     size_t bytes;
     double seconds; /* the duration of the election without the set-up */
@@ -73,7 +75,7 @@ bool lab_check(const struct experiment *e, struct text *complaint);
 bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
              struct lab_result *result, struct text *complaint);
 
-/* Run one election. Each algorithm file has its own translation unit. */
+/* Each of these functions runs one election, and is compiled in a file of its own. */
 void lab_bully(struct lab *lab, const uint32_t *begins, uint32_t count, lab_progress *progress);
 void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
                        lab_progress *progress);

@@ -1,5 +1,6 @@
-/* See shrink.h. A trial plays the kept moments of a trace in a separate world. Moments that the
- * violation does not need are left out in large chunks first, and then one by one. */
+/* See shrink.h. A moment is a step or a fault in the recorded trace. A trial plays some of the
+ * moments in a separate world, to see whether the violation still happens. Moments that the
+ * violation does not need are left out, first in large chunks and then one by one. */
 #include "shrink.h"
 
 #include "../base/output.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 #define MOST_MOMENTS 600000
-#define MOST_STEPS   100000000 /* of all trials together */
+#define MOST_STEPS   100000000 /* for all trials together */
 
 /* ---- recording ---- */
 
@@ -108,7 +109,8 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* Returns the age of the message that arrived at this moment. */
+/* Returns the age of the message that arrived at this moment: how many messages of the same sender,
+ * receiver and type were sent after it. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -151,8 +153,8 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* Returns the violated property if the promise is broken in this world, and otherwise
- * PROPERTY_COUNT. */
+/* Returns the violated property if this world breaks the promise, or PROPERTY_COUNT if it does
+ * not. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -176,10 +178,10 @@ struct trial {
     struct world *w;
     struct post post;
     bool *kept;     /* by moment */
-    uint64_t steps; /* of all trials */
-    size_t end;     /* the index after the moment that shows the violation */
-    bool first;     /* the complete trace is played: record the age of each message */
-    bool last;      /* the shrunk trace is played: record the message that now has each age */
+    uint64_t steps; /* the number of steps in all trials so far */
+    size_t end;     /* the index of the moment after the one that shows the violation */
+    bool first;     /* true while the complete trace is played, to record the age of each message */
+    bool last;      /* true while the shrunk trace is played, to look up each message by its age */
 };
 
 static void note_message(struct trial *t, struct moment *m)
@@ -368,8 +370,8 @@ static bool same_message(const struct moment *a, const struct moment *b)
            memcmp(&a->input.message, &b->input.message, sizeof a->input.message) == 0;
 }
 
-/* Writes a delivery. If the same message arrives again later, this function duplicates the message
- * first. */
+/* Writes the step that delivers a message. If the trace delivers the same message again later, the
+ * message is duplicated first. */
 static void write_message(const struct scenario_writer *w, const struct shrink_trace *trace,
                           size_t i, const struct world *world)
 {

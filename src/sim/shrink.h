@@ -15,8 +15,8 @@ struct moment {
     uint64_t time;
     bool is_fault;
     uint8_t rank;
-    struct elect_input input; /* for a step */
-    uint32_t age;             /* for a message: the number of later messages of the same kind */
+    struct elect_input input; /* the input, if this is a step */
+    uint32_t age; /* for a message: how many messages of the same kind were sent later */
     struct fault fault;
 };
 
@@ -30,7 +30,8 @@ struct shrink_trace {
     enum property broken; /* the property that the shrunk trace violates */
 };
 
-/* Adds a step or fault to the trace that `context` points to. A play calls this listener. */
+/* Adds a step or fault to the trace that `context` points to. A play calls this function as its
+ * listener. */
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 

@@ -7,7 +7,7 @@
 #define REMEMBERED 64 /* how many messages are kept for a replay */
 
 struct storm {
-    /* as configured, whereas faults may change the lease in `w` */
+    /* The configuration at the beginning. Faults may later change the lease in the world `w`. */
     const struct elect_config *config;
     struct play *play;
     struct world *w;
@@ -15,12 +15,12 @@ struct storm {
     uint64_t seed;
     struct storm_report *report;
     enum storm_beyond beyond;
-    uint32_t kinds;              /* the kinds of faults of this seed: set of 1 << storm_fault */
-    uint64_t every;              /* ticks between faults, on average */
+    uint32_t kinds;              /* faults that occur with this seed: set of 1 << storm_fault */
+    uint64_t every;              /* the average number of ticks between two faults */
     elect_term token[ELECT_MAX]; /* by process: the token with which it leads, or 0 */
     struct flight heard[REMEMBERED];
     unsigned heards;
-    /* counted from 0 for each seed, so that a storm does not depend on earlier seeds */
+    /* Moves are counted from 0 for each seed, so that a storm does not depend on earlier seeds. */
     uint64_t moves;
 };
 
@@ -66,7 +66,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
                     enum storm_beyond beyond)
 {
     if (promise == STORM_P4)
-        return c->stable; /* without stability, a process that cannot win may block all others */
+        return c->stable; /* unless `stable` is set, a process that cannot win may block others */
     return beyond == STORM_WITHIN || (beyond == STORM_CLOCKS && promise != STORM_P3);
 }
 
@@ -93,8 +93,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* Judges all claims since the previous call. P2 requires each token to be larger than all earlier
- * tokens only if no clock exceeds its bound. */
+/* Reports every promise that a claim has broken since the previous call. The promise P2 requires
+ * each token to be larger than all earlier tokens only if no clock exceeds its bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -158,7 +158,8 @@ static int64_t rate(struct storm *s)
     return (int64_t)below(s, 2 * (uint64_t)most + 1) - most;
 }
 
-/* Returns the length of a stall: a short one, or one that may outlast a lease. */
+/* Returns a random length for a stall. Half of the stalls are short; the others may outlast a
+ * lease. */
 static int64_t stall(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
@@ -263,7 +264,7 @@ static void recover(struct storm *s, uint8_t rank)
 {
     bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
-        if (s->heard[i].to == rank) /* its sessions ended when its process ended */
+        if (s->heard[i].to == rank) /* messages from its old sessions cannot be replayed */
             s->heard[i] = (struct flight){0};
     fault(s, STORM_RECOVERY,
           &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
@@ -279,12 +280,12 @@ static void replay(struct storm *s)
         return;
     const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
     if (f->message.type == 0)
-        return; /* recover() has removed this message */
+        return; /* recover() has already forgotten this message */
     world_inject(s->w, f);
     s->report->fault[STORM_REPLAY]++;
 }
 
-/* Faults that need only a process and, for some of them, an amount. */
+/* Faults that need only a process and, in some cases, an amount. */
 static const uint8_t plain_faults[STORM_FAULT_COUNT] = {
     [STORM_CRASH] = FAULT_CRASH,   [STORM_TESTAMENT] = FAULT_TESTAMENT, [STORM_HEAL] = FAULT_HEAL,
     [STORM_STALL] = FAULT_STALL,   [STORM_RATE] = FAULT_RATE,           [STORM_DISK] = FAULT_DISK,
@@ -330,7 +331,7 @@ static void strike(struct storm *s)
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
-    case STORM_GARBLE: return; /* weather() sets this */
+    case STORM_GARBLE: return; /* weather() decides which messages are damaged */
     case STORM_ROLLBACK:
     case STORM_WIPE: /* the disk can only be changed while its process is down */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
@@ -387,7 +388,7 @@ static void storm(struct storm *s, uint64_t until)
     }
 }
 
-/* Returns when the last stall ends, or now if no process is stalled. */
+/* Returns the time at which the last stall ends, or the present time if no process is stalled. */
 static uint64_t last_stall(const struct world *w)
 {
     uint64_t last = w->now;
@@ -401,8 +402,8 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* Chooses the processes that are up and connected in the calm. Usually all processes are chosen,
- * and sometimes only a majority. The remaining processes are cut off, and may be down. */
+/* Chooses the processes that are up and connected during the calm phase. Usually all processes are
+ * chosen, and sometimes only a majority. The remaining processes are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -416,8 +417,8 @@ static elect_set survivors(struct storm *s)
     return enough ? chosen : all;
 }
 
-/* Resumes elections at every process where they are paused. Returns true if elections were paused
- * anywhere. */
+/* Resumes elections at every process that has paused them. Returns true if any process had paused
+ * elections. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -430,8 +431,8 @@ static bool resume(struct storm *s)
     return paused;
 }
 
-/* P4 promises a leader only while a member that may lead stands ready. If every chosen member with
- * its state stands aside, this function tells all chosen members to stand ready. */
+/* The promise P4 requires a leader only while a member that may lead stands ready. If every chosen
+ * member with its state stands aside, this function tells all chosen members to stand ready. */
 static void stand_ready(struct storm *s, elect_set chosen)
 {
     elect_set ready = chosen & ~lost(s);
@@ -454,7 +455,7 @@ static void mend(struct storm *s, elect_set chosen)
     s->w->stopping = 0;
     if (s->w->config.lease != s->config->lease)
         fault(s, STORM_LEASE, &(struct fault){.kind = FAULT_LEASE, .amount = s->config->lease});
-    s->w->config = *s->config; /* restores the exact renewal: changes of the lease round it */
+    s->w->config = *s->config; /* undoes the rounding of the renewal by changes of the lease */
     s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         if (s->w->disk[rank].takes > 0)
@@ -479,7 +480,7 @@ static void calm(struct storm *s)
     mend(s, survivors(s));
     uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
-    if (late && resume(s)) { /* a pause reached a process after elections were resumed */
+    if (late && resume(s)) { /* a pause arrived late, after elections had been resumed */
         began = s->w->now;
         late = pass(s, began + storm_bound(&s->w->config), world_settled);
     }
@@ -508,12 +509,13 @@ static void lull(struct storm *s)
 {
     const struct elect_config *c = &s->w->config;
     uint64_t lease = c->lease;
-    /* A process that may preempt first waits until all penalties have decayed. */
+    /* If a higher process may replace the leader, it first waits until all penalties have
+     * decayed. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* A late message may bring back a pause that all disks have lost. */
+    /* Even if every disk has lost a pause of elections, a late message may bring it back. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))
@@ -521,9 +523,9 @@ static void lull(struct storm *s)
 }
 
 /*
- * The bound allows for the leases and guards of the voters, which must end first, and then for two
- * rounds and two disk writes of the nominated process. The bound also allows for the wait of a
- * candidate that was refused, and for other nominations during this wait.
+ * The longest time until a leader takes office. It allows first for the leases and guards of the
+ * voters to end, and then for two rounds and two disk writes of the nominated process. It also
+ * allows for the time that a refused candidate waits, and for other nominations during that time.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {

@@ -1,7 +1,7 @@
 /*
  * Simulates storms in a cluster with a mandate: phases of random faults alternate with calm phases.
  * The seed determines which kinds of faults occur and how often (swarm testing). The promises are
- * checked after every step. Each calm also checks that a leader takes office within a bound.
+ * checked after every step. In each calm phase, a leader must also take office within a bound.
  */
 #ifndef ELECT_SIM_STORM_H
 #define ELECT_SIM_STORM_H
@@ -9,7 +9,7 @@
 #include "../model/play.h"
 #include "../model/setup.h"
 
-/* The list contains recoveries and healing, so that the report counts them like faults. */
+/* Recoveries and healing are listed, too, so that the report counts them like faults. */
 #define STORM_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVERY, "recovery")                                                                        \
@@ -46,13 +46,13 @@ enum storm_fault {
         STORM_FAULT_COUNT
 };
 
-/* Faults beyond the assumptions of a mandate, and the promises that survive them. */
+/* Faults that exceed what a mandate assumes, and the promises that hold nevertheless. */
 enum storm_beyond {
     STORM_WITHIN,
-    /* clocks that exceed the bound, freeze or jump: P1, P4, P5 and, except for the order of tokens,
-     * P2 survive */
+    /* Clocks exceed their bound, freeze or jump. The promises P1, P4 and P5 still hold, and so does
+     * P2, except for the order of tokens. */
     STORM_CLOCKS,
-    STORM_DISKS, /* disks that are rolled back, wiped or cloned: only P4 survives */
+    STORM_DISKS, /* disks are rolled back, wiped or cloned; only the promise P4 holds */
     STORM_BEYONDS
 };
 extern const char *const storm_beyond_words[STORM_BEYONDS];
@@ -82,11 +82,11 @@ struct storm_violation {
 
 struct storm_report {
     uint64_t time, events, storms, offices;
-    uint64_t slowest; /* the longest time from the beginning of a calm to a leader */
+    uint64_t slowest; /* the longest time from the start of a calm phase to a leader in office */
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];
-    /* violations of promises that need not survive these faults */
+    /* Violations of promises that are not expected to hold under these faults. */
     uint64_t lost[STORM_PROMISE_COUNT];
 };
 
@@ -96,7 +96,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Runs the storms of a seed for this many ticks, and adds their results to the report. `play` may
+/* Runs storms with one seed for this many ticks, and adds their results to the report. `play` may
  * have a listener. */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,
