@@ -4,17 +4,17 @@
  *
  * In most worlds every history ends, and ends.c marks these worlds. This file divides the other
  * worlds into strongly connected components, and assumes no further faults or new elections. The
- * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). The
- * algorithm completes a component after all components to which the component leads. A single walk
- * therefore answers two questions for every world. A world can reach agreement if one of its
- * successors can. All histories from a world are finite if all histories from its successors are
- * finite.
+ * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). When it
+ * completes a component, it has already completed all other components that can be reached from
+ * there. A single walk is therefore enough to answer two questions for every world. A world can
+ * reach agreement if one of its successors can. All histories from a world are finite if all
+ * histories from its successors are finite.
  *
  * An endless history is a violation only if the history is fair: see struct due. A component with a
  * cycle is a violation if its moves between worlds of the component meet three conditions. First,
  * if all worlds of the component have messages from one sender to a process, one of these messages
  * is received. Second, if a timer runs in all worlds of the component and may expire in one of
- * them, the timer expires or is started again. Third, if a cut can heal in one of these worlds, or
+ * them, it does expire or is started again. Third, if a cut can heal in one of these worlds, or
  * a leader can be heard or suspected, that move happens. If such a move only leads out of the
  * component, the search avoids the worlds where the move is possible, and divides the rest of the
  * component again.
@@ -26,14 +26,16 @@
 
 struct frame {
     uint32_t world, index;
-    uint32_t first, next; /* indices in `edge`: its first successor, and the next one to visit */
+    uint32_t first, next; /* indices in `edge`: the first successor, and the next one to visit */
     bool root, reaches, ends;
-    bool again; /* it has an edge to itself */
+    bool again; /* the world has an edge to itself */
 };
 
 struct whole {
     struct explorer *x;
-    uint32_t *number; /* 0: not visited; up to `index`: on the path; above `component`: complete */
+    /* For each world: 0 if it is not visited, at most `index` while it is on the path, and more
+     * than `component` when its component is complete. */
+    uint32_t *number;
     uint32_t index, component;
     uint32_t *stack; /* worlds whose component is not complete */
     uint32_t depth;
@@ -43,7 +45,7 @@ struct whole {
     uint32_t frames, frame_room;
     size_t worlds;
     uint64_t seen;
-    uint32_t bad; /* the first world of a component that can go on forever */
+    uint32_t bad; /* the first world of a component in which a history can go on forever */
     bool found, again, out_of_memory;
 };
 
@@ -60,7 +62,7 @@ static bool gone(const struct whole *g, uint32_t world)
     return (g->x->mark[world] & (MARK_ENDS | MARK_AVOIDED)) != 0;
 }
 
-/* ---- a complete component: can it go on forever? ---- */
+/* ---- can a history stay in a complete component forever? ---- */
 
 struct inside {
     struct whole *g;
@@ -85,8 +87,8 @@ void due_note(struct due *d, const struct move *move)
         d->heal = 1;
 }
 
-/* Finds the moves that fairness requires and that never stay inside the component. Returns false if
- * there are no such moves. */
+/* Finds the moves that must happen in a fair history but always lead out of the component. Returns
+ * false if there are no such moves. */
 static bool put_off(const struct inside *in, struct due *rest)
 {
     const struct due *a = &in->could, *b = &in->did;
@@ -149,8 +151,8 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
-/* Returns true if messages of one sender wait in every world of the component, and none of them is
- * received inside the component. */
+/* Returns true if messages from the same sender wait in every world of the component, and none of
+ * them is received inside the component. */
 static bool mail_waits(const struct inside *in)
 {
     for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
@@ -237,7 +239,7 @@ static void complete(struct whole *g, const struct frame *f)
         g->number[g->stack[i]] = g->component;
         g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
-    /* Most worlds that lead to a cycle are not part of it. */
+    /* A component of one world has a cycle only if the world has an edge to itself. */
     bool cycle = g->depth - first > 1 || f->again;
     if (cycle && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)

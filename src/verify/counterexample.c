@@ -69,8 +69,8 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
     return found;
 }
 
-/* Removes the messages in flight to processes that are down or across a cut, because the search
- * loses such messages immediately. */
+/* Removes the messages in flight to processes that are down or on the other side of a cut, because
+ * the search loses such messages immediately. */
 static void clear_the_way(struct counterexample *w)
 {
     struct happening h;

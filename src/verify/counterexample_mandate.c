@@ -18,8 +18,8 @@ static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_na
     counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
-/* Ends the lease and the guard of a voter if clocks may be arbitrarily wrong, because the search
- * then lets a voter grant at any time. */
+/* Ends the lease and the guard of a voter if clocks may be arbitrarily wrong. In that case, the
+ * search lets a voter grant at any time. */
 static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
@@ -43,8 +43,8 @@ static void write_ends(struct counterexample *w)
 /* ---- messages ---- */
 
 /* Returns true if a message belongs to the nth round of its term. The search numbers the rounds of
- * each term from 2, but the world numbers all rounds of an incarnation. The earlier rounds of the
- * term can be counted, because this world keeps copies of delivered messages in flight. */
+ * each term from 2, but the world numbers all rounds of an incarnation in one sequence. The earlier
+ * rounds of the term can be counted, because delivered messages stay in flight in this world. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
     uint64_t earlier = 0; /* the set of earlier rounds */
@@ -61,12 +61,12 @@ static unsigned nth_round(const struct counterexample *w, const struct elect_mes
 {
     unsigned rounds = w->space->question.max_rounds;
     unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
-    /* If changes are possible, the search loses the first round of each office. */
+    /* If the membership may change, the search treats the first round of each office as lost. */
     bool lost = w->space->question.max_changes > 0 && nth > 0;
     return nth + lost;
 }
 
-/* Returns the message in flight that corresponds to the message `m` of the search. */
+/* Returns the message in flight that corresponds to `m`, a message of the search. */
 static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -167,8 +167,8 @@ static void write_resignation(struct counterexample *w, const struct move *m)
                          &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
-/* Changes the membership. The step contains only the process that is added or removed, because the
- * replay finds the leader itself. */
+/* Writes the step that changes the membership. The step names only the process that is added or
+ * removed, because the replay finds the leader itself. */
 static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
@@ -197,8 +197,8 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
            waits(w, rank, name);
 }
 
-/* Advances all clocks by one slow tick. In the search the clocks of voters run faster, so this
- * function also ends the leases and guards that ended there. */
+/* Moves all clocks forward by one tick of a slow clock. In the search, the clocks of voters run
+ * faster, so this function also ends the leases and guards that have ended in the search. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
     uint32_t slow = w->space->question.slow;

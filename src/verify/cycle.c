@@ -1,11 +1,11 @@
 /*
  * Continues the history from a bad world until the violation is visible.
  *
- * If an election never ends, the continuation is a closed walk inside a component that can go on
- * forever. The walk must be fair. A timer that may expire does expire on the walk, or is started
- * again, or does not run in one of its worlds. A message from each sender is received, or one of
- * the worlds has no message from that sender. If a cut can heal, or a leader can be heard or
- * suspected, that move happens on the walk.
+ * If an election never ends, the continuation is a closed walk inside a component in which a
+ * history can go on forever. The walk must be fair. A timer that may expire does expire on the
+ * walk, or is started again, or does not run in one of the worlds of the walk. For each sender, one
+ * of its messages is received, or one of the worlds has no message from it. If a cut can heal, or a
+ * leader can be heard or suspected, that move happens on the walk.
  *
  * If no future of the bad world reaches agreement, the continuation is one of these futures. The
  * continuation stops at a world where no more moves are possible, or when it returns to an earlier
@@ -21,17 +21,19 @@ struct walk {
     const uint32_t *number; /* by world: its component */
     uint32_t component;
     struct due done; /* the moves that happened on the walk, and those that need not happen */
-    /* The search for the next move that must happen. `from` has the previous world of each world,
-     * and `queue` has the worlds to visit. */
+    /* The search for the next move that must happen. `from` maps each visited world to the world
+     * before it, and `queue` holds the worlds to visit. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    /* true: the goal is any move that is not in `done`; false: the goal is `home` */
+    /* If `any` is true, the goal is any move that is not in `done`; otherwise the goal is the world
+     * `home`. */
     bool found, any;
 };
 
 #define UNSEEN UINT32_MAX
 
-/* Adds a move to `d`, together with all moves that need not happen in the world `to`. */
+/* Adds to `d` a move to the world `to`, together with everything that fairness cannot require in
+ * that world: timers that do not run, and senders without a waiting message. */
 static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
     due_note(d, move);
@@ -63,7 +65,7 @@ static void try(void *walk, const struct move *move, const struct row *row)
 
 static bool append(struct explorer *x, uint32_t world)
 {
-    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full with 0, 1, 3, 7 ... items */
+    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full at 0, 1, 3, 7 ... items */
         uint32_t *after = realloc(x->after, (2 * x->afters + 2) * sizeof *after);
         if (after == NULL)
             return false;

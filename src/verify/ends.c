@@ -1,12 +1,13 @@
 /*
  * Finds the worlds from which every history ends, if there are no further faults or new elections.
  *
- * Each thread searches depth first. A world ends if all of its successors end. A world does not end
- * if one of its successors does not end, or if a successor is on the current path, which means that
- * there is a cycle. When the search leaves a world, the result for this world is final. The world
- * is then marked, so that other threads need not visit it. Two threads that judge the same world
- * come to the same result. The search goes from the last level to the first, because most
- * successors of a world are on the next level and have been marked already.
+ * Each thread searches depth first. If every history from each successor of a world ends, so does
+ * every history from the world itself. Otherwise, a successor either has a history that does not
+ * end, or is on the current path, which means that there is a cycle. When the search leaves a
+ * world, the result for this world is final. The world is then marked, so that other threads need
+ * not visit it. Two threads that judge the same world come to the same result. The search goes from
+ * the last level to the first, because most successors of a world are on the next level and have
+ * been marked already.
  */
 #include "explorer.h"
 
@@ -15,14 +16,14 @@
 
 struct step {
     uint32_t world;
-    uint32_t first, next; /* indices in `edge`: its first successor, and the next one to visit */
+    uint32_t first, next; /* indices in `edge`: the first successor, and the next one to visit */
     bool reaches, cycles;
 };
 
 struct walk {
     struct worker *worker;
     struct explorer *x;
-    unsigned char *way; /* a bit for each world, set while it is on the current path */
+    unsigned char *way; /* one bit for each world, set while the world is on the current path */
     struct step *step;
     uint32_t *edge;
     uint32_t steps, step_room, edges, edge_room;
@@ -107,7 +108,7 @@ static void walk_from(struct walk *w, uint32_t world)
             leave(w);
             continue;
         }
-        uint32_t to = w->edge[s->next]; /* looked at again when this successor has been judged */
+        uint32_t to = w->edge[s->next]; /* this edge is read again after its target is judged */
         unsigned mark = mark_of(w, to);
         if (mark == 0 && !on_the_way(w, to)) {
             enter(w, to);

@@ -392,11 +392,12 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Puts the first world, which is its own parent, into the store. */
+/* Stores the first world, which counts as its own parent. */
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    /* without a budget, worlds differ only in `begun` or `late` */
+    /* Without a budget for faults, the store needs only the seats of a world and `begun` or
+     * `late`. */
     bool budget = !budget_is_none(&q->budget);
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
@@ -480,7 +481,7 @@ bool explore_all(const struct exploration *e, struct space *space,
         *space = *again;
         second.seconds += out->seconds;
         *out = second;
-    } else if (again != NULL) { /* the second search was stopped too early */
+    } else if (again != NULL) { /* the second search was stopped before it found the history */
         explore_free(again, &second);
     }
     free(again);

@@ -24,7 +24,7 @@ struct exploration {
 
 struct finding {
     bool violated;
-    unsigned depth; /* how many moves lead to the violation that needs the fewest */
+    unsigned depth; /* the number of moves in the shortest history to a violation */
 };
 
 struct outcome_of_exploration {
@@ -34,18 +34,18 @@ struct outcome_of_exploration {
     bool exhausted;
     bool full; /* a mailbox or a table outgrew its limit */
     struct finding finding[PROPERTY_COUNT];
-    size_t bytes; /* all memory of the exploration */
+    size_t bytes; /* the memory used by the whole search, in bytes */
     double seconds;
     enum property worst; /* the property that the history violates, if any */
     unsigned moves;
-    unsigned after;    /* the number of moves after the bad world that show the violation */
-    unsigned loop;     /* the number of moves at the end that can repeat forever */
+    unsigned after;    /* how many moves after the bad world show the violation */
+    unsigned loop;     /* how many moves at the end can repeat forever */
     struct move *move; /* the shortest bad history */
-    struct row *row;   /* the worlds of that history, one more than its moves */
+    struct row *row;   /* the worlds of that history: one more than it has moves */
 };
 
-/* Returns false if there is not enough memory to begin. `space` remains valid for the caller, which
- * may write the counterexample. */
+/* Returns false if there is not enough memory to begin. `space` stays valid, so that the caller can
+ * write the counterexample. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out);
 bool explore_violated(const struct outcome_of_exploration *out);

@@ -6,7 +6,7 @@
 #include "explore.h"
 #include "store.h"
 
-/* number of worlds that a thread expands before it stores their successors */
+/* The number of worlds that a thread expands before it stores their successors. */
 #define EXPLORER_CHUNK 256
 
 struct explorer;
@@ -19,10 +19,10 @@ struct worker {
     size_t waiting, room;
     uint32_t parent; /* the world that is being expanded */
     uint64_t transitions;
-    unsigned char *way; /* a bit for each world, for mark_ends */
-    uint32_t *level;    /* by level: the index of its first world in this thread's shelves */
-    uint32_t level_end; /* the end of the current level in this thread's shelves */
-    STORE_APART atomic_uint next; /* the next world of these shelves to expand, by any thread */
+    unsigned char *way; /* one bit for each world, used by mark_ends */
+    uint32_t *level; /* for each level: the index of its first world among this thread's worlds */
+    uint32_t level_end; /* the index after this thread's last world in the current level */
+    STORE_APART atomic_uint next; /* the next world to expand; any thread may take it */
 };
 
 struct explorer {
@@ -42,19 +42,19 @@ struct explorer {
     atomic_int bound;
     bool moving, done;
     unsigned depth, levels, level_room;
-    uint32_t *after, afters; /* worlds after the bad world that show the violation */
-    uint32_t loop;      /* the number of worlds at the end of `after` that can repeat forever */
-    atomic_uchar *mark; /* by world: a set of enum mark; used while all worlds are judged */
-    atomic_bool cyclic; /* at least one world has MARK_CYCLES */
+    uint32_t *after, afters; /* the worlds that follow the bad world and show the violation */
+    uint32_t loop;           /* how many worlds at the end of `after` can repeat forever */
+    atomic_uchar *mark;      /* by world: a set of enum mark; used while all worlds are judged */
+    atomic_bool cyclic;      /* at least one world has MARK_CYCLES */
 };
 
 /* Results for one world, assuming no further faults or new elections. */
 enum mark {
-    /* it can lead to agreement, or to a final world in which all processes are down */
+    /* The world can lead to agreement, or to a final world in which all processes are down. */
     MARK_REACHES = 1,
     MARK_ENDS = 2,   /* every history from this world ends */
     MARK_CYCLES = 4, /* some history from this world may never end */
-    MARK_AVOIDED = 8 /* ignored when its component is divided again */
+    MARK_AVOIDED = 8 /* the world is left out when its component is divided again */
 };
 
 struct observation {
@@ -65,12 +65,13 @@ struct observation {
 
 /* Runs `work` in every thread. Returns false if the threads could not be started. */
 bool explorer_together(struct explorer *x, void (*work)(struct worker *w));
-/* Records a successor, which the worker will look up or store later. Returns false if there is no
- * memory, and then ends the search with BOUND_MEMORY. */
+/* Records a successor, which the worker will look up or store later. If memory runs out, ends the
+ * search with BOUND_MEMORY and returns false. */
 bool explorer_note(struct worker *w, const struct row *row);
 void explorer_give_up(struct explorer *x, enum bound why);
 
-unsigned explorer_depth(const struct explorer *x, uint32_t world); /* moves from the first world */
+/* Returns the number of moves from the first world to this one. */
+unsigned explorer_depth(const struct explorer *x, uint32_t world);
 struct observation explorer_look(const struct space *s, const struct row *row);
 /* Returns true if there is no election to judge, because no process has begun one and no process
  * can fail. */
@@ -79,36 +80,37 @@ static inline bool explorer_untouched(const struct space *s, const struct row *r
     return row->begun == 0 && !s->watched;
 }
 bool explorer_interrupted(const struct explorer *x);
-/* Returns the end of a level in the shelves of this owner. */
+/* Returns the index after the last world of a level among the worlds that this owner (a thread) has
+ * stored. */
 uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned owner);
 
 /* Checks the properties eventually-leader and termination after all worlds have been found. Returns
  * false and sets a bound if the check could not finish. */
 bool judge_whole(struct explorer *x);
-/* Marks every world either with MARK_CYCLES or with MARK_ENDS, and in the second case also with
- * MARK_REACHES if agreement can be reached. Returns false and sets a bound if the function could
- * not finish. All numbers of worlds are smaller than `worlds`. */
+/* Marks every world with MARK_CYCLES or MARK_ENDS. A world with MARK_ENDS is also marked with
+ * MARK_REACHES if agreement can be reached from it. Returns false and sets a bound if the function
+ * could not finish. The numbers of all worlds are smaller than `worlds`. */
 bool mark_ends(struct explorer *x, size_t worlds);
 
 /*
- * The next two functions put the worlds after a bad world into x->after. Both return false if there
- * is no memory, or if the search was interrupted.
+ * find_lasso and find_dead_end fill x->after with the worlds that follow a bad world. Both return
+ * false if memory runs out or the search is interrupted.
  *
- * find_lasso finds a cycle through a world from which a history can go on forever. `number` maps
- * each world to its component.
+ * find_lasso starts at a world from which a history can go on forever, and finds a cycle through
+ * that world. `number` maps each world to its component.
  */
 bool find_lasso(struct explorer *x, const uint32_t *number, size_t worlds, uint32_t world);
-/* find_dead_end starts at a world that cannot reach agreement. The function stops when no more
+/* find_dead_end starts at a world from which agreement cannot be reached. It stops when no more
  * moves are possible or when a world is repeated. */
 bool find_dead_end(struct explorer *x, uint32_t world);
 
 /* The moves that must happen in an endless history; a history without them is unfair and is
  * ignored. A running timer that may expire again and again must expire, unless it is started again.
- * A message must arrive. If a cut can heal again and again, or a leader can be heard or suspected
- * again and again, this move must happen. */
+ * If messages from a sender wait, one of them must be received. If a cut can heal again and again,
+ * or a leader can be heard or suspected again and again, this move must happen. */
 struct due {
     uint8_t timer[SPACE_MAX]; /* by process: set of ELECT_TIMER_BIT */
-    uint16_t mail[SPACE_MAX]; /* by process: the senders of its messages */
+    uint16_t mail[SPACE_MAX]; /* by process: the senders of the messages in its mailbox */
     uint16_t hear[SPACE_MAX], suspect, heal;
 };
 void due_note(struct due *d, const struct move *move);

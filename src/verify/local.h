@@ -1,5 +1,4 @@
-/* The state of a process without its mailbox. The search shares it between space.c and
- * mandate.c. */
+/* The state of a process without its mailbox, as space.c and mandate.c share it. */
 #ifndef ELECT_VERIFY_LOCAL_H
 #define ELECT_VERIFY_LOCAL_H
 
@@ -12,13 +11,13 @@ struct local {
      * on its disk immediately. */
     struct elect_saved disk;
     struct claims claims;
-    uint64_t broken; /* violations by the claims of this process */
+    uint64_t broken; /* the violations by this process: a set of CLAIMED_* */
 };
 
 /* ---- mandate.c ---- */
 
-/* Performs an event of a process under a mandate. Returns false if the term or the membership
- * version then exceeds its bound. */
+/* Handles an event of a process under a mandate. Returns false if the term or the version of the
+ * membership then exceeds its bound. */
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
                   struct local *l, struct elect_output *out);
 void mandate_settle(const struct question *q, struct local *l);

@@ -5,28 +5,28 @@
  * may arrive at any time, any number of times, or never. The search guesses all other messages. At
  * any time a process may win an election, or may learn from answers to its PREVOTE that a majority
  * would grant. At any time a process may also receive a REFUSE, because a voter has promised a
- * larger term or because its own term is over. In a restart, a process loses everything that is not
- * on its disk.
+ * larger term or because its own term is over. When a process restarts, it loses everything that
+ * is not on its disk.
  *
  * The current time is always 0, and all other times are relative to it. If clocks may be
  * arbitrarily wrong, no lease or guard prevents a step, and an office may end at any moment. If
- * clocks keep their bound, time passes for all processes in ticks. Safety depends on the times of
- * leases, guards, offices and sent rounds, and these times follow the clock. Only progress depends
- * on the times at which a process renews, gives up or retries, and these times may come at any
- * moment.
+ * clocks stay within their bound, time passes for all processes in ticks. Safety depends on the
+ * times of leases, guards, offices and sent rounds, and these times follow the clock. Only progress
+ * depends on the times at which a process renews, gives up or retries, and these times may come at
+ * any moment.
  *
  * To reduce the number of worlds, the search removes differences that have no effect:
  *  1. State that can only forbid a step is left out. For example, closed terms are not recorded,
  *     and an office or a guard ends immediately, before its process acts again.
- *  2. The network keeps all messages, so a process need not remember them. The GRANTs of a round
- *     are counted all together, each of them twice, or not at all. GRANTs of a term that is neither
+ *  2. The network keeps all messages, so a process need not remember them. Either all GRANTs of a
+ *     round are counted, each of them twice, or none of them is. GRANTs of a term that is neither
  *     the latest nor in force are dropped. Of the RELEASEs of one process, only the latest is kept,
  *     because it includes the effects of the earlier ones.
  *  3. A certificate is a RELEASE inside a request, so certificates are not modelled separately. A
  *     HAND is treated like a RELEASE.
  *
  * The search does not check the code that these guesses replace: how a voter answers a PREVOTE, how
- * a candidate handles a refusal, and which leader a process follows. The search also does not check
+ * a candidate handles a refusal, and which leader a process follows. Nor does the search check
  * leases of different lengths, or times between two ticks. Unit tests and storms cover these cases.
  */
 #include "local.h"
@@ -38,9 +38,9 @@
 #define SOME_TIME 1 /* stands for a time that may come at any moment */
 
 /*
- * The rounds of a term have the numbers 2, 3 and so on, because the prevote has number 1. If a new
- * term follows another term within one office, the numbers continue, so that the process can keep
- * the rounds of both terms.
+ * The rounds of a term are numbered 2, 3 and so on, because the prevote has the number 1. If a
+ * leader begins its next term without leaving office, the numbers continue, so that it can keep the
+ * rounds of both terms.
  */
 #define FIRST_ROUND 2
 
@@ -54,8 +54,8 @@ static uint32_t first_round(const struct elect_mandate *m)
     return first;
 }
 
-/* Returns true if the number of a round exceeds the bound, in which case the round never
- * arrives. */
+/* Returns true if the number of a round exceeds the bound. The search treats such a round as
+ * lost. */
 static bool is_lost(const struct question *q, const struct elect_mandate *m, uint32_t round)
 {
     uint32_t first = first_round(m);
@@ -93,7 +93,7 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
         else if (*t < NOW)
             *t = NOW;
     }
-    /* All times more than a lease ago have the same effect. */
+    /* Times that lie more than a lease in the past all have the same effect. */
     for (unsigned i = ELECT_SENT; i < ELECT_TIMES; i++) {
         elect_time lease = q->config.lease;
         if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
@@ -105,18 +105,19 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* the search guesses the known terms: see hear_of */
+    m->candidate.asked = m->seen = 0; /* hear_of guesses the terms that the process has seen */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
-    /* A prevote may be repeated and answered at any time. */
+    /* A prevote needs no state, because the search may repeat and answer it at any time. */
     if (m->candidate.stage == ELECT_PREVOTING) {
         m->candidate.stage = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
     if (!m->leader.handing)
         m->leader.successor = ELECT_NOBODY;
-    /* Rounds of the next term are distinguished by their term, not by their number. */
+    /* The next term tells its rounds apart from these by the term, so the numbers can start
+     * again. */
     if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
         m->leader.rounds = 0;
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
@@ -189,9 +190,9 @@ void mandate_settle(const struct question *q, struct local *l)
 
 /* ---- what happens ---- */
 
-/* Loses the first round of an office, if the membership may change. Any round may be lost in a real
- * network. If the first round is always lost, a later round within the bound can carry the
- * change. */
+/* Discards the first round of an office if the membership may change. In a real network, any round
+ * may be lost. If the first round is always lost, a later round, which can carry a change of the
+ * membership, is still within the bound. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -219,7 +220,7 @@ static void take(const struct question *q, struct local *l, const struct elect_i
             m->type != ELECT_HAND)
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
-        /* voters use `leading` only if the membership may change */
+        /* Voters use the field `leading` only if the membership may change. */
         m->leading = m->leading && q->max_changes > 0;
         m->certificate = 0;
         m->roll = 0;
@@ -262,7 +263,7 @@ static void answer(const struct question *q, struct local *l, uint8_t from, stru
     take(q, l, &in, out);
 }
 
-/* Makes all voters answer the prevote with an AYE. */
+/* Answers the prevote of the process with an AYE (a yes) from every voter. */
 static void assent(const struct question *q, struct local *l, struct elect_output *out)
 {
     for (uint8_t from = 0; from < q->config.n; from++)
@@ -299,7 +300,7 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Sends a REFUSE to a leader, because a voter has promised a larger term or because the leader's
+/* Delivers a REFUSE to a leader, because a voter has promised a larger term or because the leader's
  * own term is over. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
@@ -309,7 +310,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
         return;
     if (why == ELECT_REFUSED_STALE &&
         (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
-        return; /* the leader has already begun a new term or a hand-over */
+        return; /* this refusal is too late: the leader has begun a new term or a hand-over */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
@@ -352,7 +353,7 @@ static void come_due(const struct question *q, struct local *l, enum elect_time_
         happen(q, l, ELECT_ALARM, out);
 }
 
-/* Counts two GRANTs from each of these voters. */
+/* Delivers the GRANT of each of these voters twice, because the network may duplicate it. */
 static void count_grants(const struct question *q, struct local *l, const struct elect_message *m,
                          unsigned voters, struct elect_output *out)
 {
@@ -363,7 +364,7 @@ static void count_grants(const struct question *q, struct local *l, const struct
         if (voters >> grant.origin & 1)
             take(q, l, &in, out);
     }
-    /* forget the voters, because the same GRANTs may arrive again */
+    /* Forget which voters have granted, because the same GRANTs may arrive again. */
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         if (l->node.mandate.leader.round[i].number == m->round &&
             l->node.mandate.leader.round[i].term == m->term)

@@ -8,8 +8,8 @@ struct expander {
     void *context;
 };
 
-/* Returns true if process i has begun an office with a token that is smaller than the token of
- * another process. */
+/* Returns true if this move has made process i begin an office with a token that is smaller than
+ * the token of another process. */
 static bool begins_late(const struct expander *e, const struct row *next, unsigned i)
 {
     uint32_t taken = space_seat(e->s, next->seat[i])->taken;

@@ -23,8 +23,8 @@ static bool leads(const struct expander *e, unsigned i)
     return s->up && s->state == ELECT_NORMAL && s->leader == i;
 }
 
-/* Replaces the seat of process i, and delivers its messages to the mailboxes of all receivers that
- * are up and on the same side of the cut. */
+/* Replaces the seat of process i (its state and mailbox), and puts the messages that it sends into
+ * the mailboxes of all receivers that are up and on the same side of the cut. */
 static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
@@ -94,8 +94,8 @@ static bool unheard(const struct expander *e, unsigned i)
            (leader == ELECT_NOBODY || !e->seat[leader]->up || cut_between(e->row, i, leader));
 }
 
-/* Makes the move in which process i receives a heartbeat from process j. Returns false if j does
- * not lead, if a cut is between them, or if the heartbeat has no effect. */
+/* Makes process i receive a heartbeat from process j. Returns false if j does not lead, if a cut
+ * separates the two, or if the heartbeat has no effect. */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
@@ -111,8 +111,8 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
 }
 
 /* Makes the moves of the failure detector. A process that cannot hear its leader suspects the
- * leader, and a process that can hear a leader receives its heartbeat. Returns true if there is
- * such a move. */
+ * leader, and a process that can hear a leader receives its heartbeat. Returns true if any such
+ * move was possible. */
 static bool watch(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
@@ -183,7 +183,7 @@ static void lose_and_duplicate(const struct expander *e, unsigned i)
 static void cut(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
-    /* `side` never contains the highest process, because each cut needs to be tried only once. */
+    /* Each cut is tried only once, so `side` is always the side without the highest process. */
     for (unsigned side = 1; side < 1u << (n - 1); side++) {
         struct row next = *e->row;
         next.cut = (uint16_t)side;

@@ -327,7 +327,7 @@ static struct change after(struct space *s, const struct seat *seat, uint32_t wh
     return o;
 }
 
-/* Loses one message, or puts a copy of it into the mailbox. */
+/* Removes one message from the mailbox (a loss), or adds a second copy of it. */
 static struct change mishap(struct space *s, const struct seat *seat, enum happening_kind kind,
                             unsigned k)
 {
@@ -400,7 +400,7 @@ static void draft(struct draft *d, const struct change *o)
     d->to->count++;
 }
 
-/* Adds a change, unless the change has no effect or exceeds the bounds. */
+/* Adds a change to the draft, unless the change has no effect or exceeds the bounds. */
 static void draft_change(struct draft *d, const struct change *o)
 {
     if (!o->beyond && (o->becomes != d->number || o->sends > 0))

@@ -1,10 +1,10 @@
 /*
  * This file describes the space of all histories. A world takes only a few dozen bytes, because it
  * is a row of numbers: one seat number for each process, and the remaining budget for faults. A
- * seat consists of a node, its mailbox, and whether the node is up. Tables hold each distinct local
- * value, mailbox, message and seat once. elect_step is a pure function, so its result for a local
- * value and an input is computed only once. The effect of an event on a seat is also computed only
- * once. All threads share these results.
+ * seat consists of the state of a process (its local value), its mailbox, and whether the process
+ * is up. Tables hold each distinct local value, mailbox, message and seat once. elect_step is a
+ * pure function, so its result for a local value and an input is computed only once. The effect of
+ * an event on a seat is also computed only once. All threads share these results.
  *
  * Two worlds are equal if all their numbers are equal, so the comparison is exact.
  */
@@ -39,13 +39,13 @@ struct question {
     elect_set mortal;  /* processes that may crash */
     bool reorder;      /* messages on a link may overtake each other */
     bool any_timeouts; /* timers may expire even while messages are in flight */
-    bool reduce;       /* move only one process at a time if the order has no effect */
+    bool reduce;       /* if the order has no effect, try the moves of only one process at a time */
     /* The remaining fields are used only under a mandate. */
     enum clocks clocks;
     uint8_t slow, fast; /* by how many ticks slow and fast clocks advance in one move */
-    /* largest counter of a term; number of rounds per term that may arrive */
+    /* The largest counter of a term, and how many rounds of each term may arrive. */
     uint32_t max_term, max_rounds;
-    uint32_t max_changes; /* largest version of the membership */
+    uint32_t max_changes; /* the largest version of the membership */
     bool hand_over;       /* leaders may resign */
 };
 
@@ -57,18 +57,18 @@ struct row {
         uint16_t begun; /* processes that have begun an election */
         uint16_t late;  /* mandate: an office has begun with a token that was not the largest */
     };
-    uint16_t cut;    /* one side of the cut; 0: no cut */
+    uint16_t cut;    /* the processes on one side of the cut; 0: no cut */
     uint16_t joined; /* processes that were down at first and have started */
     struct budget left;
 };
 
-/* A process with its mailbox. The other fields are copies of values that are often needed. */
+/* A process with its mailbox. The other fields are copies of values that are needed often. */
 struct seat {
     uint32_t local, mailbox;
     uint16_t senders; /* senders of the messages in the mailbox */
     uint8_t up, state, leader, running;
-    uint8_t leads, broken; /* mandate: whether it is in office; violations by its claims */
-    uint32_t taken;        /* mandate: its largest token, as 32 bits */
+    uint8_t leads, broken; /* mandate: whether the process leads, and its violations (CLAIMED_*) */
+    uint32_t taken;        /* mandate: the largest token of the process, in 32 bits */
     _Atomic(const struct deliveries *) deliveries; /* NULL: not computed yet */
 };
 
@@ -77,7 +77,7 @@ enum move_kind {
     MOVE_DELIVER,
     MOVE_TIMEOUT,
     MOVE_SUSPECT, /* the process cannot hear the leader that it follows */
-    MOVE_HEAR,    /* a heartbeat of the leader `from` */
+    MOVE_HEAR,    /* the process receives a heartbeat from the leader `from` */
     MOVE_LOSE,
     MOVE_DUPLICATE,
     MOVE_CRASH,
@@ -85,39 +85,40 @@ enum move_kind {
     MOVE_CUT,
     MOVE_HEAL,
     /* under a mandate */
-    MOVE_GRANTS, /* GRANTs of a round from all voters in `cut` */
-    MOVE_WIN,    /* it wins an election after it has seen the counter `timer` */
+    MOVE_GRANTS, /* the GRANTs of one round arrive from all voters in `cut` */
+    MOVE_WIN,    /* the process wins an election after it saw a term with the counter `timer` */
     MOVE_STALE,
     MOVE_CLOSED,
     MOVE_STOPPED,
-    MOVE_DUE, /* the time with the elect_time_name `timer` has come */
+    MOVE_DUE, /* the time `timer` (an elect_time_name) has come */
     MOVE_RESTART,
-    MOVE_TESTAMENT, /* a restart, with a testament */
-    MOVE_RESIGN,    /* it resigns and hands over to `timer` */
-    MOVE_CHANGE,    /* adds `timer` to the membership, or removes it */
+    MOVE_TESTAMENT, /* a restart, in which the testament of the process is also sent */
+    MOVE_RESIGN,    /* the process resigns and hands over to the process `timer` */
+    MOVE_CHANGE,    /* the process `timer` is added to the membership, or removed from it */
     MOVE_TICK
 };
 
 struct move {
     uint8_t kind, process, from, timer;
     uint8_t started;  /* timers that the process started or restarted */
-    uint32_t message; /* DELIVER, LOSE, DUPLICATE */
+    uint32_t message; /* for MOVE_DELIVER, MOVE_LOSE and MOVE_DUPLICATE: which message */
     uint16_t cut;
 };
 
 #define SPACE_PAGE    4096 /* seats */
-#define SPACE_NO_MAIL 0    /* the empty mailbox is the first in its table */
+#define SPACE_NO_MAIL 0    /* the empty mailbox is the first entry in its table */
 
 /* The effect of an event on a local value or a seat. */
 struct change {
     uint32_t becomes; /* the number of the new local value or seat */
     uint32_t message; /* the message that was received, lost or copied, if any */
     uint8_t from;
-    uint8_t kind;             /* mandate: enum move_kind */
-    uint8_t voters, argument; /* mandate: voters whose GRANTs were counted; a time or a term */
-    uint8_t started;          /* timers that were started */
+    uint8_t kind; /* mandate: enum move_kind */
+    /* Under a mandate: the voters whose GRANTs count; and `timer` of struct move. */
+    uint8_t voters, argument;
+    uint8_t started; /* timers that were started */
     uint8_t sends;
-    bool beyond; /* the change exceeds the bounds and is not made */
+    bool beyond; /* the change would exceed the bounds, so it is not made */
     struct {
         uint16_t to;
         uint32_t message;
@@ -147,15 +148,15 @@ struct space {
     bool watched;         /* faults are possible, so processes watch their leader */
     pthread_mutex_t lock; /* held while a thread adds a seat */
     struct table locals, messages, mailboxes;
-    struct memo seat_numbers;     /* local value and mailbox -> seat */
-    struct seat *seats[1u << 16]; /* pages of SPACE_PAGE */
-    struct memo steps;            /* local value and input -> the effect of elect_step */
+    struct memo seat_numbers;     /* maps a local value and a mailbox to a seat */
+    struct seat *seats[1u << 16]; /* pages of SPACE_PAGE seats */
+    struct memo steps;            /* maps a local value and an input to the effect of elect_step */
     struct memo changes;          /* maps a seat and an event to the change that results */
-    struct memo appends;          /* seat and message -> seat */
-    struct memo heartbeats;       /* local value of a leader -> message */
+    struct memo appends;          /* maps a seat and a message to the seat with that message */
+    struct memo heartbeats;       /* maps the local value of a leader to its heartbeat */
     struct arena arena;           /* changes */
     atomic_uint seat_count;
-    atomic_bool full; /* a mailbox or a table outgrew its limit: the result is incomplete */
+    atomic_bool full; /* a mailbox or a table outgrew its limit, so the result is incomplete */
 };
 
 void space_init(struct space *s, const struct question *q, struct row *first);
@@ -166,13 +167,13 @@ size_t space_bytes(const struct space *s);
 /* ---- events of a seat ---- */
 
 enum happening_kind {
-    HAPPENS_EVENT, /* START, SUSPECT or a timer */
+    HAPPENS_EVENT, /* the process starts, suspects its leader, or a timer expires */
     HAPPENS_CRASH,
     HAPPENS_LETTER, /* a message is received */
     HAPPENS_LOSS,   /* the k-th message that could be received is lost */
     HAPPENS_COPY,   /* the k-th message arrives twice */
     HAPPENS_CUT,    /* messages in flight across the cut are lost */
-    HAPPENS_GRANTS, /* this kind and all later ones exist only under a mandate: see mandate.c */
+    HAPPENS_GRANTS, /* this and all later kinds exist only under a mandate: see mandate.c */
     HAPPENS_WIN,
     HAPPENS_STALE,
     HAPPENS_CLOSED,
@@ -187,9 +188,9 @@ enum happening_kind {
 #define HAPPENS_VOTES(message, voters) HAPPENS_WITH(GRANTS, (message) << 8 | (voters))
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
-/* Returns the effects of all messages that can be received now. Only the first message of each
- * sender can be received or, with reordering, every distinct message. Under a mandate, the result
- * contains all events except restarts and ticks. */
+/* Returns the effects of all messages that can be received now: the first message of each sender
+ * or, with reordering, every distinct message. Under a mandate, the result contains the effects of
+ * all events except restarts and ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
 /* Adds a message after the other messages of its sender, and returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);
@@ -210,7 +211,7 @@ struct expansion {
     bool quiet; /* the only possible moves are new elections and faults */
 };
 /* Visits the worlds that one move can reach. If `faults` is true, the moves include new elections,
- * and faults that use up the budget. */
+ * and the faults for which the budget still has room. */
 struct expansion space_expand(struct space *s, const struct row *row, bool faults,
                               space_visit *visit, void *context);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SHELF 32768 /* worlds */
-/* limit for all owners, because the number of a world has 32 bits */
+/* The limit for all owners together, because the number of a world has 32 bits. */
 #define SHELVES ((UINT32_MAX - 1) / SHELF)
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
 #define WIDEST  (SPACE_MAX * sizeof(uint32_t) + TAIL + sizeof(uint32_t))
@@ -18,7 +18,8 @@ static size_t packed_size(const struct store *s)
     return s->n * s->width + (s->budget ? TAIL : sizeof(uint16_t));
 }
 
-/* Writes each seat as four bytes; the next seat overwrites the excess bytes. */
+/* Writes four bytes for each seat, although a seat has only `width` bytes; the next seat overwrites
+ * the excess bytes. */
 static void pack(const struct store *s, const struct row *row, unsigned char *to)
 {
     for (unsigned i = 0; i < s->n; i++, to += s->width) {
@@ -34,7 +35,8 @@ static void unpack(const struct store *s, const unsigned char *from, struct row 
     memset(row, 0, sizeof *row);
     for (unsigned i = 0; i < s->n; i++, from += s->width) {
         uint32_t seat;
-        /* At the last seat, this reads bytes from the rest of the row, which is long enough. */
+        /* Reads four bytes even for the last seat; the excess bytes come from the rest of the
+         * row. */
         memcpy(&seat, from, sizeof seat);
         row->seat[i] = le32toh(seat) & mask;
     }
@@ -142,7 +144,7 @@ uint64_t store_count(const struct store *s)
     return count;
 }
 
-/* ---- shelves of items: the parent's number, then the packed row ---- */
+/* ---- shelves, whose items are the number of a parent and then a packed row ---- */
 
 static size_t item_size(const struct store *s) { return sizeof(uint32_t) + packed_size(s); }
 

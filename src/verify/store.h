@@ -12,7 +12,8 @@
 
 #define STORE_MAX_OWNERS 8
 
-/* Separates data that one thread writes frequently from cache lines that other threads read. */
+/* Puts data that one thread writes often on cache lines of its own, so that other threads are not
+ * slowed down. */
 #define STORE_APART _Alignas(128)
 
 /* A world that a thread wants to add. */
@@ -24,7 +25,7 @@ struct arrival {
 
 struct shelves {
     STORE_APART unsigned char **shelf; /* this array never moves, because other threads read it */
-    uint32_t count, full;              /* number of worlds; number of shelves that are in use */
+    uint32_t count, full;              /* the number of worlds, and the number of shelves in use */
 };
 
 struct store {
@@ -32,7 +33,7 @@ struct store {
     bool budget;               /* each world contains a budget */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
-    _Atomic uint64_t *slot, *old; /* a slot has half of the hash and the number of a world + 1 */
+    _Atomic uint64_t *slot, *old; /* each slot: half of the hash, and the number of the world + 1 */
     uint64_t slots, olds;
     STORE_APART atomic_size_t bytes;
     STORE_APART atomic_uint_fast64_t promised; /* number of slots that are in use or reserved */
@@ -52,14 +53,15 @@ enum store_answer {
     STORE_HALT, /* nothing was added: call store_prepare first, for more slots or wider seats */
     STORE_NO_MEMORY
 };
-/* Adds worlds. Each thread is an owner, and new worlds get numbers of this owner. */
+/* Adds worlds for an owner, which is a thread. The new worlds get numbers of this owner. */
 enum store_answer store_take(struct store *s, unsigned owner, const struct arrival *arrivals,
                              size_t count);
 
 /* ---- while all threads are halted ---- */
 
-/* Makes room for `more` worlds and for seat numbers below `seats`. One thread calls store_prepare.
- * Then each thread calls store_move for its part, and at the end one thread calls store_moved. */
+/* Makes room for `more` worlds and for seat numbers below `seats`, in three steps: one thread calls
+ * store_prepare, then each thread calls store_move for its part, and finally one thread calls
+ * store_moved. */
 bool store_prepare(struct store *s, uint64_t more, uint32_t seats);
 void store_move(struct store *s, unsigned part);
 void store_moved(struct store *s);
@@ -75,13 +77,13 @@ void store_row(const struct store *s, uint32_t world, struct row *row);
 uint32_t store_parent(const struct store *s, uint32_t world);
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
 bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);
-/* These functions prefetch a world that will be looked up soon: store_fetch its slot, and then
- * store_fetch_world the world in that slot. */
+/* These functions prefetch a world that will be looked up soon: store_fetch prefetches its slot,
+ * and later store_fetch_world prefetches the world itself. */
 void store_fetch(const struct store *s, uint64_t hash);
 void store_fetch_world(const struct store *s, uint64_t hash);
 
-/* Reallocates memory and counts its size. Returns false if there is no memory, or if the limit
- * would be exceeded. */
+/* Reallocates memory and counts its size. Returns false if memory runs out or the limit would be
+ * exceeded. */
 bool store_grow(struct store *s, void **memory, size_t old, size_t wanted);
 
 #endif

@@ -157,10 +157,10 @@ void memo_free(struct memo *m)
 /* ---- tables ---- */
 
 struct table_slots {
-    /* kept until table_settle, because other threads may still read them */
+    /* Older slots are kept until table_settle, because other threads may still read them. */
     struct table_slots *outgrown;
     uint32_t mask;      /* slots - 1 */
-    atomic_uint slot[]; /* number + 1; 0: free */
+    atomic_uint slot[]; /* the number of a value, plus 1; 0: free */
 };
 
 static size_t slots_size(uint32_t slots)

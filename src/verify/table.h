@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns `memory`, or ends the program if `memory` is NULL. The exit status is that of a search
- * that has reached a bound. The program may end here, because tables are small compared to the
- * worlds, whose memory has a limit. */
+/* Returns `memory`, or ends the program if `memory` is NULL. The exit status is the same as for a
+ * search that has reached a bound. The program may end here, because tables are small compared to
+ * the worlds, for whose memory the search checks a limit. */
 void *table_must(void *memory);
 
 /* Returns zeroed memory, or NULL. The memory uses large pages, because random access would
@@ -38,11 +38,11 @@ void arena_free(struct arena *a);
 /* ---- memos: from one number to another ---- */
 
 struct memo_slots {
-    /* kept until memo_settle, because other threads may still read them */
+    /* Older slots are kept until memo_settle, because other threads may still read them. */
     struct memo_slots *outgrown;
     uint64_t mask; /* slots - 1 */
     struct memo_slot {
-        _Atomic uint64_t key; /* the key + 1; 0: free */
+        _Atomic uint64_t key; /* the key, plus 1; 0: free */
         uint64_t value;
     } slot[];
 };
