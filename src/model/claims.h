@@ -1,8 +1,8 @@
 /*
  * Records what each process has claimed under a mandate: the largest token with which it led, the
  * largest term that its voter granted, and the largest term in which it obeyed an order to resign.
- * The checks of P1, P2, P3 and P5 use this record. The record is kept outside the process, so that
- * no crash and no broken disk can change it.
+ * The checks of the promises P1, P2, P3 and P5 (docs/guarantees.md) use this record. The record is
+ * kept outside the process, so that no crash and no broken disk can change it.
  */
 #ifndef ELECT_MODEL_CLAIMS_H
 #define ELECT_MODEL_CLAIMS_H
@@ -16,7 +16,7 @@ struct claims {
 
 /* The ways in which a claim can violate the promises P1, P2, P3 or P5. */
 enum {
-    CLAIMED_TWICE = 1,   /* a process took office twice in the same term, even after a restart */
+    CLAIMED_TWICE = 1,   /* a process took office twice in the same term, even across a restart */
     CLAIMED_FALLING = 2, /* a voter granted a smaller term than before */
     CLAIMED_LATE = 4,    /* an office began with a token that was not the largest so far */
     CLAIMED_OVER = 8,    /* a process sent a RELEASE while it still led or its work still ran */

@@ -70,13 +70,14 @@ static struct flight take(struct world *w, uint32_t i)
 
 /* ---- sending ---- */
 
-/* Returns when a message leaves its sender, which is not before the pending write is done. */
+/* Returns the time at which a message leaves its sender. If a disk write is pending, the message
+ * does not leave before the write is done. */
 static uint64_t leaves(const struct world *w, uint8_t from)
 {
     return w->disk[from].done > w->now ? w->disk[from].done : w->now;
 }
 
-/* Without `reorder` a message arrives no earlier than the messages ahead of it on its link. */
+/* Without `reorder`, a message arrives no earlier than the messages ahead of it on its link. */
 static uint64_t arrival(struct world *w, uint8_t from, uint8_t to)
 {
     const struct weather *x = &w->weather;

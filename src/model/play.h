@@ -24,15 +24,15 @@ void play_suspect(struct play *p, uint8_t rank);
 
 /*
  * Lets time pass up to and including `until`. If `until` is WORLD_FOREVER, lets time pass until the
- * world is at rest, then checks the properties of a world at rest. With the detector, a world is at
- * rest when every part of the cluster has its leader and no election is under way; without the
- * detector, when no message, timer or fault is left. Gives up if the world is not at rest after 200
- * suspicion timeouts.
+ * world is at rest, and then checks the properties of a world at rest. With the failure detector, a
+ * world is at rest when every part of the cluster has its leader and no election is under way.
+ * Without the detector, a world is at rest when no message, timer or fault is pending. Gives up if
+ * the world is not at rest after 200 suspicion timeouts.
  */
 void play_run(struct play *p, uint64_t until);
 
-/* Remembers the present world as the mark. Moves that return to that world can be repeated
- * forever. */
+/* Remembers the present world as the mark. If later moves return to that world, they can be
+ * repeated forever. */
 void play_mark(struct play *p);
 
 /* Checks a property, and records a violation if it does not hold. For a property that concerns the

@@ -100,7 +100,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
     return text_refuse(r->complaint, "expected: run, or run until TIME");
 }
 
-/* Parses "4 > 5 ELECTION", with or without the blanks. */
+/* Parses a message such as "4 > 5 ELECTION", with or without the blanks. */
 static bool parse_message(struct reader *r, char *rest, struct step *step)
 {
     char *arrow = strchr(rest, '>');
@@ -121,7 +121,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
                        &step->event);
 }
 
-/* Parses "4 > 5 ELECTION until 90". */
+/* Parses a message and a time, such as "4 > 5 ELECTION until 90". */
 static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
@@ -159,7 +159,7 @@ static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, stru
 {
     if (kind >= FAULT_FIRST_MANDATE && kind <= FAULT_LAST_MANDATE && !needs_mandate(r))
         return false;
-    /* In "heal at 5", no argument comes before the time. */
+    /* In a step such as "heal at 5", no argument comes before the time. */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, kind, rest, separator, &step->fault, &step->timed,
                        r->complaint);
@@ -200,7 +200,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
     return true;
 }
 
-/* Parses "2 stale 3". */
+/* Parses the arguments of the step `refuse`, such as "2 stale 3". */
 static bool parse_refuse(struct reader *r, char *rest, struct step *step)
 {
     static const char *const names[] = {SCENARIO_REFUSALS};
@@ -237,7 +237,7 @@ static bool parse_suspects(struct reader *r, char *rest)
     return true;
 }
 
-/* Parses a step. `kind` is the kind of fault, if `verb` is VERB_FAULT. */
+/* Parses a step. `kind` is the kind of fault if `verb` is VERB_FAULT. */
 static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
@@ -323,7 +323,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
     struct reader r = {.scenario = s, .complaint = complaint};
     char buffer[SETUP_MAX_TEXT];
     const char *at =
-        strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* a byte order mark */
+        strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* skip a byte order mark */
     memset(s, 0, sizeof *s);
     setup_init(&s->setup);
     text_clear(complaint);

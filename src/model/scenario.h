@@ -120,8 +120,8 @@ struct scenario {
     bool configured;
     unsigned steps;
     struct step step[SCENARIO_MAX_STEPS];
-    bool expects;           /* the file has a ---- line */
-    size_t expected_offset; /* the offset of the text below that line */
+    bool expects;           /* the file contains an expected trace, below a line ---- */
+    size_t expected_offset; /* the offset of the expected trace in the file */
 };
 
 /* On failure, each of these functions returns false, with a complaint and the number of the line

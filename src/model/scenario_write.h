@@ -26,7 +26,7 @@ void scenario_write_drift(const struct scenario_writer *w, uint32_t millionths);
 void scenario_write_ring(const struct scenario_writer *w, const struct elect_config *c);
 /* Writes a list of processes, or nothing if the set is empty. */
 void scenario_write_set(const struct scenario_writer *w, enum setting setting, elect_set set);
-/* Writes the priorities that are not 0, by rank, or nothing if all are 0. */
+/* Writes the priorities that are not 0, in the order of the ranks, or nothing if all are 0. */
 void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *priority,
                                unsigned count);
 

@@ -153,7 +153,7 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
     return fine;
 }
 
-/* Parses "5:2,3:1". */
+/* Parses a list of ids with their priorities, such as "5:2,3:1". */
 static bool set_priorities(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t id, priority;
@@ -471,7 +471,7 @@ static bool fault_parts(const struct elect_config *c, char *text, struct fault *
     return fault->parts > 1 || text_refuse(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
-/* Parses "2 30", or "2 -30" for a clock. */
+/* Parses the arguments of a fault that has an amount, such as "2 30" or, for a clock, "2 -30". */
 static bool fault_amount(const struct elect_config *c, char *text, struct fault *fault,
                          struct text *complaint)
 {

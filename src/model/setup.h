@@ -80,7 +80,7 @@ struct setup {
     bool preempt, unstable, tell_lower;
     uint64_t preempt_after, decay, stopping;
     uint8_t algorithm, form, announce, mandate;
-    int8_t detector; /* -1: on only if faults are possible */
+    int8_t detector; /* 1: on; 0: off; -1: on only if faults are possible */
     bool shuffle, random_faults, reliable;
     uint32_t given; /* the settings that were given: a set of 1 << setting */
     int64_t leader; /* the id of the first leader; -1: no leader */
@@ -93,7 +93,7 @@ struct setup {
 
 void setup_init(struct setup *s);
 
-/* Each of these functions returns false with a complaint that says what to do. */
+/* Each of these functions returns false with a complaint that tells the user what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
 /* Checks that the settings are consistent with each other, for a world or for the lab. */
 bool setup_check(const struct setup *s, struct text *complaint);
@@ -107,9 +107,9 @@ bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
-/* The arguments of a fault. */
+/* The arguments of a fault, with an example for each form. */
 enum setup_form {
-    SETUP_PROCESS,  /* such as crash 3; most faults have this form */
+    SETUP_PROCESS,  /* crash 3 (most faults have this form) */
     SETUP_NOTHING,  /* heal */
     SETUP_AMOUNT,   /* pause 3 100 */
     SETUP_TRANSFER, /* transfer 3 4 */

@@ -1,7 +1,7 @@
 /*
  * Reads the clocks of the processes, each of which runs at its own rate, and makes the next move in
- * order of time. At equal times faults come first, then messages in the order of sending, then
- * timers in the order in which they were started.
+ * chronological order. At equal times, faults come first, then messages in the order of sending,
+ * then timers in the order in which they were started.
  */
 #include "world_internal.h"
 

@@ -4,8 +4,8 @@
  * them. The caller chooses each move: the next one in chronological order (world_next), a step of a
  * scenario, a random move, or any move that a test needs.
  *
- * At equal times faults come first, then messages in the order in which they were sent, then timers
- * in the order in which they were started.
+ * At equal times, faults come first, then messages in the order in which they were sent, then
+ * timers in the order in which they were started.
  */
 #ifndef ELECT_MODEL_WORLD_H
 #define ELECT_MODEL_WORLD_H
@@ -13,7 +13,7 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* with so many messages in flight, the next one sent is lost */
+#define WORLD_MAX_FLIGHTS 16384 /* at this limit, every new message is lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
@@ -31,13 +31,13 @@ enum fate {
     FATE_LOST_IN_CUT,
     FATE_LOST_AT_THE_DEAD,
     FATE_LOST_BY_HAND,
-    FATE_GARBLED /* the receiver drops the message: authentication fails */
+    FATE_GARBLED /* the receiver drops the message, because authentication fails */
 };
 
 struct flight {
     struct elect_message message;
     uint64_t leaves, due; /* when the message leaves its sender, and when it arrives */
-    uint32_t order;       /* number of the message, in order of sending */
+    uint32_t order;       /* the number of the message, in the order of sending */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
@@ -50,7 +50,7 @@ struct flight {
     X(CUT, "cut")                                                                                  \
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
-    X(ONE_WAY, "one-way") /* the second part receives no message from the first */                 \
+    X(ONE_WAY, "one-way") /* the second part of the cluster receives nothing from the first */     \
     X(STALL, "pause")     /* for how many ticks the process stands still; its clock runs on */     \
     X(RATE, "clock")      /* by how many millionths the clock runs fast or, if negative, slow */   \
     X(DISK, "disk")       /* how many ticks each later write of the process takes */               \
@@ -66,7 +66,7 @@ struct flight {
     X(TRANSFER, "transfer") /* the number of the process that should lead next */                  \
     X(ORDER, "order")     /* an order tells the process to resign in the term with this counter */ \
     X(ADD, "add")         /* the leader is told to let this process vote and lead */               \
-    X(REMOVE, "remove")   /* the leader is told to remove this process */                          \
+    X(REMOVE, "remove")   /* the leader is told to remove this process from the membership */      \
     X(READMIT, "readmit") /* a process that is down starts without its state */                    \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
@@ -114,7 +114,7 @@ struct disk {
 
 struct books {
     uint64_t sent[ELECT_EVENT_COUNT]; /* copies sent of each message type, except failed hops */
-    uint64_t delivered;               /* copies that a live process received */
+    uint64_t delivered;               /* copies that arrived at a live process */
     uint64_t failed_hops, acks, heartbeats;
 };
 
@@ -129,12 +129,12 @@ struct world {
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
     uint64_t stopping; /* how long the work of a process goes on after its office has ended */
-    uint64_t stops[ELECT_MAX];         /* by process: when its work will have stopped */
-    uint64_t stalled_until[ELECT_MAX]; /* by process: no message reaches it before this time */
-    elect_set cut[ELECT_MAX]; /* by sender: the processes that do not receive its messages */
+    uint64_t stops[ELECT_MAX];         /* when the work of each process will have stopped */
+    uint64_t stalled_until[ELECT_MAX]; /* until then, no message reaches the process */
+    elect_set cut[ELECT_MAX]; /* for each sender, the processes that do not receive its messages */
     struct claims claims[ELECT_MAX];
     elect_term latest;               /* the largest token of any office so far */
-    elect_term testament[ELECT_MAX]; /* by process: the term of its guardian's testament */
+    elect_term testament[ELECT_MAX]; /* the term in the testament of each process */
     unsigned broken;                 /* all violations that claims_note has reported */
     /* True once a message was lost, a process crashed or a move was made by hand. From then on,
      * agreement is not promised. */
@@ -175,7 +175,7 @@ void world_init(struct world *w, const struct elect_config *config, const struct
 /* Stops a process as if it had never started. */
 void world_down(struct world *w, uint8_t rank);
 
-/* Moves. */
+/* ---- moves ---- */
 void world_suspect(struct world *w, uint8_t rank, struct happening *h);
 /* These functions deliver an answer that no voter sent. world_assent() delivers an AYE (a yes) from
  * the voter `from`, or returns false if the process has no PREVOTE under way or `from` does not
@@ -202,8 +202,8 @@ const char *world_fault_name(enum fault_kind kind);
 /* Returns true if the fault also makes a process take a step. */
 bool world_fault_steps(const struct fault *fault);
 
-/* Makes the next move in order of time, unless it comes after `until`. Returns false if there is no
- * such move. */
+/* Makes the next move in chronological order, unless it comes after `until`. Returns false if there
+ * is no such move. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
 void world_schedule(struct world *w, const struct fault *fault);
 
@@ -212,7 +212,8 @@ void world_schedule(struct world *w, const struct fault *fault);
 uint32_t world_find(const struct world *w, uint8_t from, uint8_t to, enum elect_event type);
 
 bool world_up(const struct world *w, uint8_t rank);
-elect_time world_clock(const struct world *w, uint8_t rank); /* the time on its clock */
+/* Returns the time that the clock of the process shows. */
+elect_time world_clock(const struct world *w, uint8_t rank);
 void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rate);
 bool world_leads(const struct world *w, uint8_t rank);
 /* Returns true while the mandate of the process forbids any other process to lead. */

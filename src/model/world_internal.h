@@ -11,8 +11,8 @@
 
 static inline elect_set rank_bit(uint8_t rank) { return (elect_set)1 << rank; }
 
-/* Returns true for messages of an election. Acknowledgements, heartbeats and messages of the
- * mandate are not part of an election. */
+/* Returns true for messages that belong to an election. Acknowledgements, heartbeats and the
+ * messages of a mandate do not belong to an election. */
 static inline bool is_of_election(unsigned type)
 {
     return type != ELECT_ACK && type != ELECT_HEARTBEAT && !words_of_mandate(type);

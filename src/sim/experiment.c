@@ -138,7 +138,7 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
     bool fine = setup_config(&e->setup, seed, &config, &complaint);
     setup_world(&e->setup, &config, seed, &p->world);
     fine = fine && schedule_named(e, &p->world, &complaint);
-    assert(fine); /* experiment_check accepted this experiment */
+    assert(fine); /* experiment_check has already accepted this experiment */
     schedule_random(e, &p->world);
     play_run(p, 0); /* faults at time 0 happen before the elections of time 0 */
     begin_as_asked(e, p);

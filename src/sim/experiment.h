@@ -14,7 +14,7 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* there are many runs; the detector is then on by default if there are faults */
+    bool many; /* many runs: the failure detector is then on by default if there are faults */
     struct numbers begin;
     /* The probability, out of DICE_CERTAIN, that a process crashes within the first 4 round-trip
      * times and then recovers. */
@@ -22,7 +22,7 @@ struct experiment {
     unsigned faults;
     struct {
         enum fault_kind kind;
-        const char *text; /* "3@5", "0,1/2,3@5", heal: "8" */
+        const char *text; /* such as "3@5" or "0,1/2,3@5" or, for heal, "8" */
     } fault[EXPERIMENT_MAX_FAULTS];
 };
 
@@ -37,7 +37,7 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
  * provided that no message is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
-/* Minimum, maximum and sum of a number over many runs. */
+/* The minimum, the maximum and the sum of a measured value over many runs. */
 struct tally {
     uint64_t count, sum, min, max;
 };

@@ -40,7 +40,7 @@ struct algorithm {
 #define SAYS(type)      (1u << (type))
 #define ALGORITHM(name) static const struct algorithm elect__##name __attribute__((unused))
 
-/* Nouns. */
+/* The nouns of the vocabulary: processes and sets of processes. */
 
 static inline number me(const struct process *p) { return p->node->number; }
 static inline set only(number j) { return (set){j, j + 1}; }
@@ -77,7 +77,7 @@ static inline bool passed_on(const struct process *p, unsigned type, number orig
     return false;
 }
 
-/* Verbs. */
+/* The verbs of the vocabulary: the effects of a step. */
 
 static inline void become(struct process *p, enum state s, number leader)
 {

@@ -1,4 +1,4 @@
-/* Delivers messages and fires timers in the order of time. Include this file after an algorithm
+/* Delivers messages and fires timers in chronological order. Include this file after an algorithm
  * file. */
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)

@@ -1,5 +1,5 @@
-/* The state of the lab and its delivery of messages. lab.h describes the lab; lab_run.c sets it
- * up. */
+/* The state of the lab, and the functions that deliver its messages. lab.h describes the lab;
+ * lab_run.c sets it up. */
 #ifndef ELECT_SIM_LAB_RUN_H
 #define ELECT_SIM_LAB_RUN_H
 
@@ -52,7 +52,7 @@ struct lab {
     uint64_t (*timers)[LAB_TIMERS];
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
-    uint32_t slot; /* the bucket of the current time */
+    uint32_t slot; /* the index of the bucket for the current time */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
@@ -64,7 +64,7 @@ struct lab_result {
     uint32_t leader; /* the id of the leader; valid only if `agreed` */
     uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     size_t bytes;
-    double seconds; /* the duration of the election without the set-up */
+    double seconds; /* how long the election took, without the set-up */
 };
 
 /* Called from time to time with the number of messages that were delivered. */
@@ -122,8 +122,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
                  .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
-/* Sends to all numbers from `first` up to but not including `end`, except to the sender. If delays
- * are constant, a single message stands for all copies. */
+/* Sends a message to all processes with numbers from `first` up to but not including `end`, except
+ * the sender. If delays are constant, a single message stands for all copies. */
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {

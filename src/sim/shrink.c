@@ -177,7 +177,7 @@ struct trial {
     enum storm_promise promise;
     struct world *w;
     struct post post;
-    bool *kept;     /* by moment */
+    bool *kept;     /* whether each moment is kept */
     uint64_t steps; /* the number of steps in all trials so far */
     size_t end;     /* the index of the moment after the one that shows the violation */
     bool first;     /* true while the complete trace is played, to record the age of each message */
@@ -227,7 +227,7 @@ static bool try(struct trial *t)
 
 /* ---- leaving out ---- */
 
-/* Moves all moments with an index of at least `from` to an earlier time. */
+/* Moves all moments from the index `from` on to an earlier time. */
 static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
     for (size_t i = from; i < trace->count; i++)

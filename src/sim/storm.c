@@ -17,7 +17,7 @@ struct storm {
     enum storm_beyond beyond;
     uint32_t kinds;              /* faults that occur with this seed: set of 1 << storm_fault */
     uint64_t every;              /* the average number of ticks between two faults */
-    elect_term token[ELECT_MAX]; /* by process: the token with which it leads, or 0 */
+    elect_term token[ELECT_MAX]; /* for each process: the token with which it leads, or 0 */
     struct flight heard[REMEMBERED];
     unsigned heards;
     /* Moves are counted from 0 for each seed, so that a storm does not depend on earlier seeds. */
@@ -331,7 +331,7 @@ static void strike(struct storm *s)
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
-    case STORM_GARBLE: return; /* weather() decides which messages are damaged */
+    case STORM_GARBLE: return; /* weather() sets how many messages are damaged */
     case STORM_ROLLBACK:
     case STORM_WIPE: /* the disk can only be changed while its process is down */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
@@ -498,7 +498,7 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
-/* Returns how long an election may take to go around a ring; 0 for the bully. */
+/* Returns how long an election may take to go around a ring, or 0 for the bully. */
 static uint64_t round_trip(const struct elect_config *c)
 {
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
@@ -523,9 +523,10 @@ static void lull(struct storm *s)
 }
 
 /*
- * The longest time until a leader takes office. It allows first for the leases and guards of the
- * voters to end, and then for two rounds and two disk writes of the nominated process. It also
- * allows for the time that a refused candidate waits, and for other nominations during that time.
+ * Computes a bound for the time until a leader takes office. The bound allows first for the leases
+ * and guards of the voters to end, and then for two rounds and two disk writes of the nominated
+ * process. It also allows for the time that a refused candidate waits, and for other nominations
+ * during that time.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {

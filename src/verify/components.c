@@ -67,8 +67,9 @@ static bool gone(const struct whole *g, uint32_t world)
 struct inside {
     struct whole *g;
     struct due could, did;
-    uint8_t runs[SPACE_MAX]; /* by process: timers that run in every world of the component */
-    /* by process: senders whose messages wait in every world of the component */
+    uint8_t runs[SPACE_MAX]; /* timers of each process that run in every world of the component */
+    /* For each process: the senders whose messages wait in its mailbox in every world of the
+     * component. */
     uint16_t mail[SPACE_MAX];
 };
 

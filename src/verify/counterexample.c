@@ -219,7 +219,7 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* Creates the world that plays each step while it is written. */
+/* Creates the world that plays each step while the step is written. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

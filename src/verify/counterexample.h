@@ -1,6 +1,6 @@
 /*
  * Writes a counterexample as a scenario file, which `elect sim` replays. A world plays each step
- * while it is written, because the writer needs the messages that are in flight.
+ * while the step is written, because the writer needs to know which messages are in flight.
  */
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H

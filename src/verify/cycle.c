@@ -18,7 +18,7 @@
 
 struct walk {
     struct explorer *x;
-    const uint32_t *number; /* by world: its component */
+    const uint32_t *number; /* the component of each world */
     uint32_t component;
     struct due done; /* the moves that happened on the walk, and those that need not happen */
     /* The search for the next move that must happen. `from` maps each visited world to the world

@@ -12,7 +12,7 @@ enum bound { BOUND_NONE, BOUND_STATES, BOUND_MEMORY, BOUND_INTERRUPTED };
 
 struct exploration {
     struct question question;
-    uint32_t properties; /* set of 1 << property */
+    uint32_t properties; /* the properties to check: a set of 1 << property */
     uint64_t max_states;
     size_t max_memory;
     unsigned threads;
@@ -38,10 +38,10 @@ struct outcome_of_exploration {
     double seconds;
     enum property worst; /* the property that the history violates, if any */
     unsigned moves;
-    unsigned after;    /* how many moves after the bad world show the violation */
-    unsigned loop;     /* how many moves at the end can repeat forever */
+    unsigned after;    /* how many moves follow the bad world to show the violation */
+    unsigned loop;     /* how many moves at the end of the history can repeat forever */
     struct move *move; /* the shortest bad history */
-    struct row *row;   /* the worlds of that history: one more than it has moves */
+    struct row *row;   /* the worlds of that history: one more than the number of moves */
 };
 
 /* Returns false if there is not enough memory to begin. `space` stays valid, so that the caller can

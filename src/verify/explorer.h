@@ -44,8 +44,8 @@ struct explorer {
     unsigned depth, levels, level_room;
     uint32_t *after, afters; /* the worlds that follow the bad world and show the violation */
     uint32_t loop;           /* how many worlds at the end of `after` can repeat forever */
-    atomic_uchar *mark;      /* by world: a set of enum mark; used while all worlds are judged */
-    atomic_bool cyclic;      /* at least one world has MARK_CYCLES */
+    atomic_uchar *mark; /* for each world, a set of enum mark; used while all worlds are judged */
+    atomic_bool cyclic; /* at least one world has MARK_CYCLES */
 };
 
 /* Results for one world, assuming no further faults or new elections. */
@@ -109,8 +109,8 @@ bool find_dead_end(struct explorer *x, uint32_t world);
  * If messages from a sender wait, one of them must be received. If a cut can heal again and again,
  * or a leader can be heard or suspected again and again, this move must happen. */
 struct due {
-    uint8_t timer[SPACE_MAX]; /* by process: set of ELECT_TIMER_BIT */
-    uint16_t mail[SPACE_MAX]; /* by process: the senders of the messages in its mailbox */
+    uint8_t timer[SPACE_MAX]; /* the timers of each process: a set of ELECT_TIMER_BIT */
+    uint16_t mail[SPACE_MAX]; /* for each process: the senders of the messages in its mailbox */
     uint16_t hear[SPACE_MAX], suspect, heal;
 };
 void due_note(struct due *d, const struct move *move);

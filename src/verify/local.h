@@ -1,4 +1,4 @@
-/* The state of a process without its mailbox, as space.c and mandate.c share it. */
+/* The state of a process without its mailbox. space.c and mandate.c share this file. */
 #ifndef ELECT_VERIFY_LOCAL_H
 #define ELECT_VERIFY_LOCAL_H
 

@@ -101,7 +101,8 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
     }
 }
 
-/* Clears state that is never used again, and state that the messages in the network contain. */
+/* Clears state that is never used again, and state that the messages in the network contain as
+ * well. */
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
@@ -116,8 +117,7 @@ static void settle_candidacy(struct elect_mandate *m)
     }
     if (!m->leader.handing)
         m->leader.successor = ELECT_NOBODY;
-    /* The next term tells its rounds apart from these by the term, so the numbers can start
-     * again. */
+    /* The rounds of the next term have another term, so their numbers can start again. */
     if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
         m->leader.rounds = 0;
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
@@ -249,7 +249,7 @@ static void restart(const struct question *q, struct local *l, bool testament,
             .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
-    l->disk = l->node.saved; /* the new incarnation is on the disk */
+    l->disk = l->node.saved; /* the disk now contains the new incarnation */
     happen(q, l, ELECT_START, out);
 }
 
@@ -372,7 +372,8 @@ static void count_grants(const struct question *q, struct local *l, const struct
 }
 
 /* Advances the clocks. The times of a leader follow a slow clock and those of a voter a fast clock,
- * even in one process. These rates cover the worst case of clocks that keep their bound. */
+ * even if one process is both. These rates cover the worst case of clocks that stay within their
+ * bound. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

@@ -56,8 +56,8 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-/* Restarts the process, with or without a testament. A testament may arrive at any time or
- * never. */
+/* Restarts the process. If `testament` is true, its testament is also sent, and may arrive at any
+ * time or never. */
 static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;

@@ -31,7 +31,7 @@ static uint32_t intern_local(struct space *s, const struct local *l)
     return table_intern(&s->locals, l, local_size(s));
 }
 
-/* A message in a mailbox. A mailbox is sorted by sender. */
+/* A message in a mailbox. The messages of a mailbox are sorted by sender. */
 struct letter {
     uint32_t from, message;
 };
@@ -106,7 +106,7 @@ static uint32_t add_seat(struct space *s, uint32_t local, uint32_t mailbox, uint
 {
     struct seat seat = describe(s, local, mailbox);
     pthread_mutex_lock(&s->lock);
-    /* another thread may have added the seat */
+    /* Another thread may have added the seat in the meantime. */
     const uint64_t *known = memo_find(&s->seat_numbers, key);
     uint32_t index =
         (uint32_t)(known != NULL ? *known : memo_add(&s->seat_numbers, key, new_seat(s, &seat)));
@@ -155,7 +155,7 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
         s->full = true;
         return mailbox;
     }
-    /* if links do not keep the order, no message comes first */
+    /* If links do not keep the order, no message comes first. */
     in_front = in_front && !s->question.reorder;
     while (at < mail.count &&
            (mail.letter[at].from < letter.from ||

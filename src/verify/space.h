@@ -14,7 +14,7 @@
 #include "../model/world.h"
 #include "table.h"
 
-#define SPACE_MAX 16 /* processes */
+#define SPACE_MAX 16 /* the largest number of processes */
 
 enum begin_mode { BEGIN_ANY, BEGIN_LISTED };
 enum clocks { CLOCKS_ANY, CLOCKS_BOUNDED, CLOCKS_BEYOND };
@@ -33,7 +33,7 @@ struct question {
     uint8_t leader; /* the process that all processes follow at first, or ELECT_NOBODY */
     elect_set down; /* processes that are down at first */
     enum begin_mode begin;
-    uint8_t beginners; /* BEGIN_LISTED: number of entries in `beginner` */
+    uint8_t beginners; /* with BEGIN_LISTED: the number of entries in `beginner` */
     uint8_t beginner[SPACE_MAX];
     struct budget budget;
     elect_set mortal;  /* processes that may crash */
@@ -42,7 +42,7 @@ struct question {
     bool reduce;       /* if the order has no effect, try the moves of only one process at a time */
     /* The remaining fields are used only under a mandate. */
     enum clocks clocks;
-    uint8_t slow, fast; /* by how many ticks slow and fast clocks advance in one move */
+    uint8_t slow, fast; /* by how many ticks slow and fast clocks advance in one MOVE_TICK */
     /* The largest counter of a term, and how many rounds of each term may arrive. */
     uint32_t max_term, max_rounds;
     uint32_t max_changes; /* the largest version of the membership */
@@ -76,7 +76,7 @@ enum move_kind {
     MOVE_BEGIN,
     MOVE_DELIVER,
     MOVE_TIMEOUT,
-    MOVE_SUSPECT, /* the process cannot hear the leader that it follows */
+    MOVE_SUSPECT, /* the process suspects its leader, which it cannot hear */
     MOVE_HEAR,    /* the process receives a heartbeat from the leader `from` */
     MOVE_LOSE,
     MOVE_DUPLICATE,
@@ -84,7 +84,7 @@ enum move_kind {
     MOVE_RECOVER,
     MOVE_CUT,
     MOVE_HEAL,
-    /* under a mandate */
+    /* These moves exist only under a mandate. */
     MOVE_GRANTS, /* the GRANTs of one round arrive from all voters in `cut` */
     MOVE_WIN,    /* the process wins an election after it saw a term with the counter `timer` */
     MOVE_STALE,
@@ -105,7 +105,7 @@ struct move {
     uint16_t cut;
 };
 
-#define SPACE_PAGE    4096 /* seats */
+#define SPACE_PAGE    4096 /* seats on each page */
 #define SPACE_NO_MAIL 0    /* the empty mailbox is the first entry in its table */
 
 /* The effect of an event on a local value or a seat. */
@@ -113,10 +113,11 @@ struct change {
     uint32_t becomes; /* the number of the new local value or seat */
     uint32_t message; /* the message that was received, lost or copied, if any */
     uint8_t from;
-    uint8_t kind; /* mandate: enum move_kind */
-    /* Under a mandate: the voters whose GRANTs count; and `timer` of struct move. */
+    uint8_t kind; /* under a mandate: the enum move_kind of the event */
+    /* Under a mandate: the voters whose GRANTs are counted, and the value of `timer` in struct
+     * move. */
     uint8_t voters, argument;
-    uint8_t started; /* timers that were started */
+    uint8_t started; /* the timers that were started */
     uint8_t sends;
     bool beyond; /* the change would exceed the bounds, so it is not made */
     struct {
@@ -154,7 +155,7 @@ struct space {
     struct memo changes;          /* maps a seat and an event to the change that results */
     struct memo appends;          /* maps a seat and a message to the seat with that message */
     struct memo heartbeats;       /* maps the local value of a leader to its heartbeat */
-    struct arena arena;           /* changes */
+    struct arena arena;           /* the memory for all changes */
     atomic_uint seat_count;
     atomic_bool full; /* a mailbox or a table outgrew its limit, so the result is incomplete */
 };

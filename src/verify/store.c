@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHELF 32768 /* worlds */
+#define SHELF 32768 /* worlds on each shelf */
 /* The limit for all owners together, because the number of a world has 32 bits. */
 #define SHELVES ((UINT32_MAX - 1) / SHELF)
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
@@ -275,7 +275,7 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
 }
 
 /* Rewrites all worlds with wider seats. Returns false if this would exceed the memory limit. The
- * function must not stop halfway, because a part of the worlds would then be unreadable. */
+ * function must not stop halfway, because part of the worlds would then be unreadable. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

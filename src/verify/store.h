@@ -30,7 +30,7 @@ struct shelves {
 
 struct store {
     unsigned n, owners, width; /* width: bytes per seat, at first 2, later 3 or 4 */
-    bool budget;               /* each world contains a budget */
+    bool budget;               /* each world is stored with its budget for faults */
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
     _Atomic uint64_t *slot, *old; /* each slot: half of the hash, and the number of the world + 1 */
@@ -73,7 +73,7 @@ static inline uint32_t store_number(const struct store *s, unsigned owner, uint3
     return index * s->owners + owner;
 }
 void store_row(const struct store *s, uint32_t world, struct row *row);
-/* the first world is its own parent */
+/* Returns the world from which this world was first reached; the first world is its own parent. */
 uint32_t store_parent(const struct store *s, uint32_t world);
 bool store_find(const struct store *s, const struct row *row, uint32_t *world);
 bool store_look_up(const struct store *s, uint64_t hash, const struct row *row, uint32_t *world);

@@ -17,8 +17,7 @@
  * the worlds, for whose memory the search checks a limit. */
 void *table_must(void *memory);
 
-/* Returns zeroed memory, or NULL. The memory uses large pages, because random access would
- * otherwise need many page tables. */
+/* Returns zeroed memory, or NULL. The memory uses large pages, which make random access faster. */
 void *pages_new(size_t size);
 void pages_free(void *pages, size_t size);
 
