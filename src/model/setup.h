@@ -109,14 +109,14 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
 
 /* The arguments of a fault, with an example for each form. */
 enum setup_form {
-    SETUP_PROCESS,  /* crash 3 (most faults have this form) */
-    SETUP_NOTHING,  /* heal */
-    SETUP_AMOUNT,   /* pause 3 100 */
-    SETUP_TRANSFER, /* transfer 3 4 */
-    SETUP_PARTS,    /* cut 0 1 / 2 3 */
-    SETUP_LEASE,    /* new-lease 100 */
-    SETUP_COUNTER,  /* hears 3 7 */
-    SETUP_TIME      /* due 3 lease */
+    SETUP_PROCESS,  /* as in: crash 3 (most faults have this form) */
+    SETUP_NOTHING,  /* as in: heal */
+    SETUP_AMOUNT,   /* as in: pause 3 100 */
+    SETUP_TRANSFER, /* as in: transfer 3 4 */
+    SETUP_PARTS,    /* as in: cut 0 1 / 2 3 */
+    SETUP_LEASE,    /* as in: new-lease 100 */
+    SETUP_COUNTER,  /* as in: hears 3 7 */
+    SETUP_TIME      /* as in: due 3 lease */
 };
 enum setup_form setup_fault_form(enum fault_kind kind);
 
