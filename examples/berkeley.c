@@ -25,18 +25,18 @@
 #include <string.h>
 #include <time.h>
 
-/* These times are in microseconds. */
-#define INTERVAL   250000 /* between two questions of the master */
-#define ROUND_TRIP 10000 /* the master ignores slower answers, because their age is too uncertain */
-#define CLOSE      1000000 /* a clock that differs by more is corrected, but not averaged */
+/* The three durations below are in microseconds. */
+#define INTERVAL   250000  /* the time between two requests of the master */
+#define ROUND_TRIP 10000   /* slower answers are ignored, because they are too inexact */
+#define CLOSE      1000000 /* clocks that differ by less count as close to each other */
 
 #define MAX_CLOCKS 16
 
 struct message {
     char word[8]; /* ASK, TIME or ADJUST */
     uint64_t token;
-    int64_t stamp; /* when the master asked, by its own clock; it identifies the question */
-    int64_t value; /* TIME: the time of the slave; ADJUST: what the slave adds to its clock */
+    int64_t stamp; /* the master's clock when it sent the ASK; answers repeat it */
+    int64_t value; /* TIME: the slave's time; ADJUST: what the slave must add to its clock */
 };
 
 static int64_t offset, drift, began;
@@ -70,7 +70,7 @@ static void send_message(const struct sockaddr_in *to, struct message m)
 /* ---- a slave ---- */
 
 static uint64_t largest_token;
-static int64_t answered; /* the stamp of the latest question; 0 after its correction */
+static int64_t answered; /* stamp of the latest ASK; 0 once the clock is corrected */
 
 static void take_order(const struct message *m, const struct sockaddr_in *master)
 {
@@ -84,7 +84,7 @@ static void take_order(const struct message *m, const struct sockaddr_in *master
         answered = m->stamp;
         send_message(master, (struct message){"TIME", m->token, m->stamp, now() + error_now()});
     } else if (m->stamp == answered) {
-        offset += m->value; /* a real program would slow its clock down, and never set it back */
+        offset += m->value; /* a real program would slow its clock down, never set it back */
         answered = 0;
     }
 }
@@ -96,10 +96,10 @@ static struct {
     int64_t ahead;    /* how far this clock is ahead of the master's clock */
 } clocks[MAX_CLOCKS]; /* the first clock is the master's own */
 static unsigned count = 1;
-static int64_t asked; /* the stamp of the latest question */
+static int64_t asked; /* the stamp of the master's latest ASK */
 
 /* Records the answer of a slave. The calculation assumes that the slave read its clock halfway
- * between the question and the answer. */
+ * between the ASK of the master and the arrival of the answer. */
 static void take_time(const struct message *m, const struct sockaddr_in *from)
 {
     int64_t time = now(), trip = time - m->stamp;
@@ -109,8 +109,8 @@ static void take_time(const struct message *m, const struct sockaddr_in *from)
     clocks[count++].ahead = m->value + trip / 2 - time - error_now();
 }
 
-/* Finds the largest set of clocks that are close to one clock, and stores the mean of that set.
- * Returns false unless the set contains more than half of all clocks, because a minority must not
+/* Finds the largest set of clocks that are all close to one of them, and stores the mean of that
+ * set. Returns false if the set contains at most half of all clocks, because a minority must not
  * outvote the rest. */
 static bool average(unsigned all, int64_t *mean)
 {
@@ -130,8 +130,8 @@ static bool average(unsigned all, int64_t *mean)
     return 2 * most > all;
 }
 
-/* Corrects the clocks of all slaves that answered the latest question, and asks all slaves
- * again. */
+/* Sends a correction to each slave that answered the latest request, and then asks all slaves for
+ * their time again. */
 static void correct_and_ask(uint64_t token, char **ports, unsigned others)
 {
     int64_t mean = 0;
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     offset = strtol(argv[2], NULL, 10) * 1000;
     drift = strtol(argv[3], NULL, 10);
     began = now();
-    elect_client_span(client, 2 * INTERVAL); /* the longest wait after a crash */
+    elect_client_span(client, 2 * INTERVAL); /* limits how long a new master has to wait */
     for (int64_t next = began;;) {
         struct pollfd news[] = {{.fd = sock, .events = POLLIN},
                                 {.fd = elect_client_fd(client), .events = POLLIN}};
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
         if (news[0].revents != 0)
             receive();
         if (news[1].revents != 0) {
-            elect_client_ask(client, 0, &answer); /* if this fails, the latest answer still holds */
+            elect_client_ask(client, 0, &answer); /* after an error, the old answer stays valid */
             if (!answer.leads)
                 elect_client_stopped(client);
         }
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
         if (leads)
             correct_and_ask(answer.token, argv + 5, (unsigned)argc - 5);
         else
-            count = 1; /* discard answers from the time when this process was master */
+            count = 1; /* discard answers to requests from an earlier time as master */
         printf("%+.3f ms, %s\n", (double)error_now() / 1000, leads ? "master" : "slave");
     }
 }

@@ -12,17 +12,18 @@ import sys
 
 
 class Answer(ctypes.Structure):
-    """struct elect_client_answer in elect-client.h."""
+    """Corresponds to struct elect_client_answer in elect-client.h."""
     _fields_ = [("token", ctypes.c_uint64), ("deadline", ctypes.c_int64), ("leads", ctypes.c_bool),
                 ("group", ctypes.c_char * 64), ("node", ctypes.c_char * 64), ("leader", ctypes.c_char * 64)]
 
 
 class ClientError(Exception):
-    """Raised if a call of the library fails; the text contains the reason."""
+    """Raised if a call of the library fails. The text says why."""
 
 
 class Client:
-    """A connection to the daemon of this machine. `answer` is the latest answer; `left` reads the clock on every access."""
+    """A connection to the daemon on this machine. `answer` is the daemon's latest answer. `left` is computed anew on every
+    access."""
 
     library = ctypes.CDLL("libelect-client.so.0")
     for name, result, arguments in (
@@ -53,25 +54,27 @@ class Client:
         self.handle = None
 
     def fileno(self):
-        """Returns a descriptor for select or poll. The descriptor is readable when it is time to call `ask`."""
+        """Returns a file descriptor for select or poll. When it becomes readable, call `ask`."""
         return self.library.elect_client_fd(self.handle)
 
     def ask(self, patience=0.1):
-        """Asks the daemon whether this member leads, and waits at most `patience` seconds. If the call fails, the latest answer
-        stays valid until its deadline."""
+        """Asks the daemon whether this member leads, and waits at most `patience` seconds for the answer. If this fails, the
+        previous answer stays valid until its deadline."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
     def span(self, seconds):
-        """Limits the promise in later answers to `seconds`, so that the next leader waits at most this long after a crash."""
+        """Asks the daemon to promise leadership for at most `seconds` in its later answers. After a crash, the next leader then
+        waits at most this long."""
         self.library.elect_client_span(self.handle, int(seconds * 1e6))
 
     def stopped(self):
-        """Reports that the work has stopped, so that a hand-over need not wait for it. All earlier answers become invalid."""
+        """Tells the daemon that the work has stopped, so that a hand-over does not have to wait for it. All earlier answers
+        become invalid."""
         self.answer = Answer()
         self.library.elect_client_stopped(self.handle)
 
     def resign(self, patience=1):
-        """Asks this member to hand leadership over. Stop the work and call `stopped` first."""
+        """Asks this member to hand leadership over to another member. Before the call, stop the work and call `stopped`."""
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
     def check(self, error):
@@ -80,13 +83,13 @@ class Client:
 
     @property
     def left(self):
-        """The time for which this member still leads, in microseconds, or 0 if it does not lead. Read `left` before every piece
-        of work."""
+        """Returns for how many more microseconds this member certainly leads, or 0 if it does not lead. Read `left` before
+        every piece of work."""
         return self.library.elect_client_left(self.answer)
 
 
 def ask(client):
-    """Asks the daemon, and returns the line to print."""
+    """Asks the daemon whether this member leads, and returns the line to print."""
     try:
         client.ask()
     except ClientError as why:
@@ -94,7 +97,7 @@ def ask(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    client.stopped()  # no work is in progress, so the next leader need not wait for it
+    client.stopped()  # no work is in progress, so the next leader does not have to wait
     return f"does not lead {answer.group.decode()} (leader: {answer.leader.decode() or 'unknown'})"
 
 

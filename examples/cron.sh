@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs periodic jobs on the leader of a cluster only.
+# Runs periodic jobs, but only on the leader of a cluster.
 #
 #     elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh TABLE        beside each member
 #
@@ -20,12 +20,12 @@
 #                    leader, and protects the data if a job is killed too late
 set -u
 table=$1
-# $! is the latest process that run() started. The shell sets $! at once, but would set an ordinary variable too late for a signal
-# right after the fork.
+# The trap kills the latest background process, whose id is in $!. The shell sets $! immediately when run() starts a process. An
+# ordinary variable would be set too late if a signal arrived just after the fork.
 trap '[ -z "${!:-}" ] || kill "$!"; exit 0' TERM INT
 
-# Runs a command in the background and waits for it, because the shell handles signals during `wait`, but not during a command in
-# the foreground.
+# Runs a command in the background and waits for it. The shell handles signals while it waits, but would not handle them while a
+# command runs in the foreground.
 run() {
     "$@" </dev/null 3<&- &
     wait "$!"

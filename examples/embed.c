@@ -1,7 +1,7 @@
 /*
- * A program with its own libuv loop becomes a member of a cluster. Without the lines marked (+),
- * every copy of the program works every 100 ms. With these lines, only one copy works at a time,
- * and another copy takes over when the first one fails.
+ * A program with its own libuv loop becomes a member of a cluster. Without the lines marked
+ * "for Elect", every copy of the program works every 100 ms. With these lines, only one copy works
+ * at a time, and another copy takes over when the first one fails.
  *
  *     head -c 32 /dev/urandom > KEY
  *     embed 1 KEY 7501 7502 7503     and the same with 2 and 3, in the same folder or elsewhere
@@ -12,7 +12,7 @@
  *
  * Without Elect, either all copies would work at the same time, or only a single copy could run.
  */
-#include <elect-uv.h> /* + */
+#include <elect-uv.h> /* for Elect */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@
 static uv_timer_t pulse;
 static uv_signal_t quit;
 static int status;
-static struct elect_member *member; /* + */
+static struct elect_member *member; /* for Elect */
 
-/* ---- (+) the callbacks and the start of the member ---- */
+/* ---- for Elect: the callbacks and the start of the member ---- */
 
-/* Called when the leadership changes. If `works` is true, an office has ended, and its work must
- * stop before another member may lead. This program does all its work in another callback of the
- * loop, so the work has always stopped at this point. The program therefore immediately reports to
- * the member that the work has stopped. */
+/* Called when the leadership changes. If `works` is true, the member's time in office has ended,
+ * and the work must stop before another member may lead. This program works only in another
+ * callback of the same loop, so no work can be in progress here. The function therefore reports at
+ * once that the work has stopped. */
 static void leadership(void *context, const struct elect_news *news)
 {
     (void)context;
@@ -41,8 +41,8 @@ static void leadership(void *context, const struct elect_news *news)
     }
 }
 
-/* Called when the member has stopped for good. Exit status 78 tells a service manager not to
- * restart the program, because the same state and configuration would be refused again. */
+/* Called when the member cannot continue. Exit status 78 tells a service manager not to restart the
+ * program, because a restart with the same state and configuration would fail again. */
 static void failed(void *context, bool forbidden, const char *why)
 {
     fprintf(stderr, "embed: %s\n", why);
@@ -62,9 +62,9 @@ static void configure(char **ports, unsigned count, struct elect_peer *peers,
                                  .sin_port = htons((uint16_t)strtoul(ports[i], NULL, 10)),
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     }
-    /* The times are in microseconds. A message takes at most 20 ms, and so does its processing. The
-     * lease is 1 s long and is renewed every 200 ms. The rates of the clocks are
-     * wrong by at most 1 %. */
+    /* The times are in microseconds. Delivering a message takes at most 20 ms, and processing it
+     * takes at most another 20 ms. The lease lasts 1 s and is renewed every 200 ms. A clock may run
+     * at most 1 % too fast or too slow. */
     snprintf(group->name, sizeof group->name, "main");
     elect_config_init(&group->config, ELECT_BULLY, ids, count, 20000, 20000);
     elect_config_mandate(&group->config, 1000000, 200000, 10000, 1);
@@ -101,14 +101,14 @@ static void become_member(uv_loop_t *loop, unsigned count, char **argv)
     configure(argv + 3, count, peers, &group);
     snprintf(state, sizeof state, "member-%u.state", options.id);
     /* Create the state file only once. If a member has lost its state file, do not create a new
-     * one. Set options.lost instead, so that the member asks the others what it had promised. */
+     * one, but set options.lost. The member then asks the other members what it had promised. */
     if (read_key(argv[2], &options.key[0]) &&
         (access(state, F_OK) == 0 ||
          elect_member_create(state, options.cluster, options.id, why, sizeof why)))
         member = elect_member_start(&options, &forbidden, why, sizeof why);
     if (member == NULL) {
         fprintf(stderr, "embed: %s\n", why);
-        exit(forbidden ? 78 : 75); /* 75: a later attempt may succeed */
+        exit(forbidden ? 78 : 75); /* 75 means that a later attempt may succeed */
     }
 }
 
@@ -118,24 +118,24 @@ static void end_when_handed_over(uv_timer_t *timer)
         uv_stop(timer->loop);
 }
 
-/* ---- the original program, and the marked lines ---- */
+/* ---- the original program, with lines added for Elect ---- */
 
 static void work(uv_timer_t *timer)
 {
-    struct elect_news news = elect_member_status(member, 0); /* + before every use */
+    struct elect_news news = elect_member_status(member, 0); /* for Elect */
     (void)timer;
-    if (!news.leads) /* + */
-        return;      /* + */
+    if (!news.leads) /* for Elect */
+        return;      /* for Elect */
     printf("works with token %llu\n", (unsigned long long)news.term);
 }
 
 static void signalled(uv_signal_t *handle, int number)
 {
-    struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now()); /* + */
+    struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now()); /* for Elect */
     (void)number;
     uv_signal_stop(handle);
-    elect_member_tell(member, 0, &in);                  /* + no effect on a follower */
-    uv_timer_start(&pulse, end_when_handed_over, 0, 1); /* + instead of uv_stop(handle->loop) */
+    elect_member_tell(member, 0, &in);                  /* for Elect; a follower ignores it */
+    uv_timer_start(&pulse, end_when_handed_over, 0, 1); /* for Elect, instead of uv_stop() */
 }
 
 int main(int argc, char **argv)
@@ -146,12 +146,12 @@ int main(int argc, char **argv)
         return 64;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    become_member(loop, (unsigned)argc - 3, argv); /* + */
+    become_member(loop, (unsigned)argc - 3, argv); /* for Elect */
     uv_timer_init(loop, &pulse);
     uv_timer_start(&pulse, work, 0, PERIOD);
     uv_signal_init(loop, &quit);
     uv_signal_start(&quit, signalled, SIGINT);
     uv_run(loop, UV_RUN_DEFAULT);
-    elect_member_stop(member); /* + */
+    elect_member_stop(member); /* for Elect */
     return status;
 }

@@ -1,8 +1,8 @@
 /*
  * Mutual exclusion by a coordinator. A process that wants the lock sends a REQUEST to the
  * coordinator. The coordinator answers the first process with a GRANT, and keeps the other
- * processes in a queue. A RELEASE passes the lock to the next process. The coordinator is the
- * server whose member leads.
+ * processes in a queue. When the coordinator receives a RELEASE, the lock passes to the next
+ * process in the queue. The coordinator is the server whose member leads.
  *
  *     mutex serve SOCKET PORT                beside each member, on a port of its own
  *     mutex lock PORT... -- CMD [ARG...]     runs CMD while no other process holds the lock
@@ -15,11 +15,11 @@
  * its grant repeatedly, and kills CMD if a renewal does not arrive in time (exit status 75). A new
  * leader can therefore be certain that all earlier grants have ended.
  *
- * If `mutex lock` returns the exit status of CMD, then CMD started and ended within its grant, even
- * on a slow machine. If `mutex lock` was suspended at the time when it had to kill CMD, CMD may
- * have run longer than its grant. The exit status is then 75, and the message contains the times.
- * To protect its data against this case, CMD can use ELECT_TOKEN and MUTEX_GRANT. This pair of
- * numbers is larger in every later grant (see fenced.c).
+ * If `mutex lock` returns the exit status of CMD, then CMD started and exited within its grant,
+ * even on a slow machine. If `mutex lock` was itself suspended at the time when it had to kill CMD,
+ * CMD may have run longer than its grant. The exit status is then 75, and an error message contains
+ * the times. To protect its data against this case, CMD can use ELECT_TOKEN and MUTEX_GRANT. This
+ * pair of numbers is larger in every later grant (see fenced.c).
  *
  * Messages are not authenticated, so any process that can send to these ports is trusted. The lease
  * of the members must be longer than half a second, because a shorter lease leaves too little time
@@ -40,14 +40,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* These times are in microseconds. */
-#define SPAN   1000000 /* the longest grant */
-#define REPEAT 50000   /* between two REQUESTs */
-#define MARGIN 200000  /* CMD is killed this long before its grant ends, in case killing is slow */
+/* The next three durations are in microseconds. */
+#define SPAN   1000000 /* the longest duration of a grant */
+#define REPEAT 50000   /* the time between two REQUESTs of a process */
+#define MARGIN 200000  /* CMD is killed this long before its grant ends */
 
-/* the most processes in the queue; others repeat their REQUEST until there is room */
+/* the longest queue; a process that finds it full repeats its REQUEST until there is room */
 #define QUEUE 64
-#define LOST  75 /* exit status after CMD was killed */
+#define LOST  75 /* the exit status if CMD had to be killed */
 
 static int64_t now(void)
 {
@@ -65,15 +65,15 @@ static struct sockaddr_in local_address(const char *port)
 
 /* ---- the coordinator ---- */
 
-/* Only the first process in the queue receives a grant. A process that has been silent for SPAN is
- * removed, because any grant that it had must have ended. */
+/* The queue of processes that want the lock. Only the first one receives grants. A process that has
+ * been silent for SPAN is removed from the queue, because its grant must have ended by then. */
 static struct requester {
     uint64_t id;
     int64_t heard; /* when its latest REQUEST arrived */
 } queue[QUEUE];
 static unsigned waiting;
 
-/* Removes process `id`, and all processes that have been silent for too long. */
+/* Removes process `id` from the queue, and also each process that has been silent for too long. */
 static void remove_requesters(uint64_t id, int64_t time)
 {
     unsigned kept = 0;
@@ -83,8 +83,8 @@ static void remove_requesters(uint64_t id, int64_t time)
     waiting = kept;
 }
 
-/* Adds process `id` to the queue if there is room. Returns true if the process is the first in the
- * queue. */
+/* Adds process `id` to the queue of the lock, if there is room. Returns true if the process is now
+ * the first one. */
 static bool is_first(uint64_t id, int64_t time)
 {
     unsigned place = 0;
@@ -97,9 +97,9 @@ static bool is_first(uint64_t id, int64_t time)
     return place == 0;
 }
 
-/* Answers one message. The duration of a GRANT counts from the stamp in the REQUEST, by the clock
- * of the requester. A GRANT that arrives late is therefore shorter for the requester, but never too
- * long. */
+/* Answers one message. A GRANT starts at the time in the REQUEST, which the requester read from its
+ * own clock when it sent the REQUEST. If the GRANT arrives late, the requester therefore has less
+ * time, but never believes that it has more time than it was granted. */
 static void serve(int sock, const struct elect_client_answer *answer)
 {
     struct sockaddr_in from;
@@ -124,8 +124,9 @@ static void coordinate(int sock, struct elect_client *client)
     struct elect_client_answer answer = {0};
     struct pollfd news[] = {{.fd = sock, .events = POLLIN},
                             {.fd = elect_client_fd(client), .events = POLLIN}};
-    /* A previous server process on the same machine may have granted the lock. This entry belongs
-     * to no process, and reserves the lock until such a grant must have ended. */
+    /* A previous server process on this machine may have granted the lock just before it stopped.
+     * This entry of the queue belongs to no process. It keeps the lock reserved until such a grant
+     * must have ended. */
     queue[waiting++] = (struct requester){.id = UINT64_MAX, .heard = now()};
     elect_client_span(client, SPAN);
     while (poll(news, 2, -1) > 0) {
@@ -133,18 +134,19 @@ static void coordinate(int sock, struct elect_client *client)
             serve(sock, &answer);
         if (news[1].revents == 0)
             continue;
-        elect_client_ask(client, 0, &answer); /* if this fails, the latest answer still holds */
+        elect_client_ask(client, 0, &answer); /* after an error, the old answer stays valid */
         remove_requesters(0, now());
         if (!answer.leads && waiting == 0)
-            /* all grants have ended, so the next leader need not wait */
+            /* All grants of the lock have ended, so the next leader does not have to wait for
+             * them. */
             elect_client_stopped(client);
     }
 }
 
 /* ---- a process that wants the lock ---- */
 
-/* Sends a message to all servers, because the sender does not know which server belongs to the
- * leader. */
+/* Sends a message to all servers, because a process that wants the lock does not know which server
+ * is the coordinator. */
 static void send_all(int sock, char **ports, const char *word, uint64_t id)
 {
     char text[64];
@@ -155,9 +157,9 @@ static void send_all(int sock, char **ports, const char *word, uint64_t id)
     }
 }
 
-/* Reads one message and returns the new deadline of the grant. `deadline` is the previous one. A
- * GRANT that arrives after the previous deadline does not extend the grant, because another process
- * may have held the lock in the meantime. */
+/* Reads one message. Returns the new deadline of the grant, or `deadline`, the present one, if the
+ * message does not extend the grant. A GRANT that arrives after the present deadline does not
+ * extend the grant, because another process may have held the lock in the meantime. */
 static int64_t receive_grant(int sock, int64_t deadline, bool is_running)
 {
     char text[128] = "", token[24], grant[24];
@@ -176,7 +178,8 @@ static pid_t start(char **command)
     pid_t child = fork();
     if (child < 0)
         err(1, "cannot fork");
-    /* the parent and the child both call setpgid, because either may run first */
+    /* Both the parent and the child call setpgid, because either of them may be the first to
+     * run. */
     setpgid(child, child);
     if (child > 0)
         return child;
@@ -200,15 +203,15 @@ static int lock(int sock, char **ports, char **command)
         poll(news, 2, REPEAT / 10000);
         if (news[0].revents != 0)
             deadline = receive_grant(sock, deadline, child != 0);
-        before = time; /* at this time, at least MARGIN of the grant was left */
+        before = time; /* the last time at which more than MARGIN was left */
         time = now();
         if (child == 0 && time < deadline - MARGIN) {
             child = start(command);
             news[1].fd = pidfd_open(child, 0);
         }
     }
-    kill(-child, SIGKILL); /* kills CMD and its children; the id is not reused before waitpid */
-    time = now();          /* all these processes have stopped at this time */
+    kill(-child, SIGKILL); /* kills CMD and its children; its id stays reserved until waitpid */
+    time = now();          /* CMD and its children have stopped at this time */
     waitpid(child, &status, 0);
     send_all(sock, ports, "RELEASE", id);
     if (time >= deadline)

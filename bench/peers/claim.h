@@ -1,5 +1,5 @@
-/* Each contender records in its own file whether it believes that it leads. Each line is a
- * sample:
+/* Each contender has a file in which it records whether it believes that it leads. Each line of the
+ * file is one sample:
  *
  *   b TIME   the contender has started
  *   r TIME   it competes for leadership
@@ -19,21 +19,22 @@
 
 uint64_t claim_now(void);
 void claim_open(const char *path);
-void claim_ready(void); /* only the first call has an effect */
+void claim_ready(void); /* calls after the first have no effect */
 void claim_set(bool leads);
 bool claim_leads(void);
 
-/* Records a claim for the time `at`, which may be in the recent past. */
+/* Records that the contender claimed to lead at the time `at`, which may be in the recent past. */
 void claim_at(uint64_t at);
 
-/* Records that leadership ended at time `at`, but not before the latest recorded claim. */
+/* Records that the contender stopped leading at the time `at`. If its latest claim is later than
+ * `at`, the time of that claim is recorded instead. */
 void claim_end(uint64_t at);
 
-/* Works like poll(), but records samples while this contender leads. `patience` is in nanoseconds;
- * with -1, the function waits without a limit. */
+/* Works like poll(), but also records samples while this contender leads. `patience` is the time
+ * limit in nanoseconds, and -1 means no limit. */
 int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience);
 
-/* Prints a line on standard error and exits with 1. */
+/* Prints an error message, and exits with status 1. */
 _Noreturn void claim_give_up(const char *what, const char *why);
 
 #endif

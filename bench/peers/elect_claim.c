@@ -1,10 +1,11 @@
 /* Asks a daemon of Elect whether its member leads, and records the answers:
  *     elect_claim CLAIMS SOCKET GROUP
  *
- * The program asks when the daemon reports a change, and continuously while the member leads. The
- * program asks for a promise of one microsecond, so that a later leader need not wait until the
- * promise ends. A positive answer is therefore valid only at some moment between the question and
- * the answer. */
+ * The program asks whenever the daemon reports a change, and asks continuously while the member
+ * leads. A daemon answers with a promise that its member leads for a certain time. The program asks
+ * for a promise of one microsecond, so that a later leader does not have to wait until the promise
+ * expires. The answer "leads" is therefore true only at some moment between the question and the
+ * answer. */
 #include "claim.h"
 
 #include "../../src/client/talk.h"
@@ -18,7 +19,7 @@
 
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* Connects to the daemon, and tries again until it succeeds. */
+/* Connects to the daemon. Repeats the attempt until it succeeds. */
 static int connect_to_daemon(void)
 {
     const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
@@ -39,7 +40,7 @@ static bool ask(int s, const char *group)
     return send(s, &question, sizeof question, MSG_NOSIGNAL) == sizeof question;
 }
 
-/* Asks and records the answers until the connection ends. */
+/* Asks the daemon and records its answers until the connection is closed. */
 static void follow_answers(int s, const char *group)
 {
     struct pollfd readable = {.fd = s, .events = POLLIN};

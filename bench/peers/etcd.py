@@ -1,4 +1,5 @@
-"""etcd is measured in two ways: with its own command, and through its JSON gateway with the shortest lease that etcd grants.
+"""etcd is measured in two ways: with the command etcdctl, and through its JSON gateway with the shortest lease that etcd
+grants.
 
 As a program, this file is the contender of the second way: etcd.py CLAIMS ADDRESS ELECTION TTL"""
 
@@ -19,7 +20,7 @@ WORD = "the-leader"
 # ---- the contender ----
 
 def call(address, path, patience, **body):
-    """Returns the answer, or None after an error."""
+    """Sends a request to the JSON gateway of etcd. Returns the answer, or None after an error."""
     connection = http.client.HTTPConnection(address, CLIENTS, timeout=patience)
     try:
         connection.request("POST", path, json.dumps(body))
@@ -36,7 +37,8 @@ def boottime():
 
 
 class Lease:
-    """A lease that etcd has granted. A contender that has lost its lease asks for a new lease, and lets the old one expire."""
+    """A lease that etcd has granted to a contender. A contender that has lost its lease asks for a new one, and lets the old
+    one expire."""
 
     def __init__(self, address, granted, before):
         self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
@@ -57,8 +59,8 @@ class Lease:
                 self.until = before + int(said["TTL"])
 
     def campaign(self, election):
-        """Waits until this contender leads. After an error the lease counts as lost, because it no longer takes part in the
-        election."""
+        """Waits until this contender leads. After an error, the lease counts as lost, because the contender no longer takes
+        part in the election with it."""
         name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
         self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
         self.lost |= not self.elected
@@ -73,7 +75,7 @@ class Contender:
         os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
 
     def contend(self):
-        """Competes with one lease until it is lost."""
+        """Obtains a lease and competes for leadership with it, until the lease is lost."""
         self.note("b")
         before = boottime()
         granted = call(self.address, "/v3/lease/grant", 2, TTL=self.ttl)
@@ -146,8 +148,8 @@ class EtcdCommand(Etcd):
         self.process[node, lane] = command
 
     def settled(self, lane):
-        """Works like Peer.settled, but uses the keys in etcd to see that all three contenders compete, because a waiting
-        contender prints nothing."""
+        """Returns the machine of the leader, or None unless exactly one contender leads and all three compete. A waiting
+        contender prints nothing, so the keys in etcd show whether it competes."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         if len(leaders) == 1 and lane not in self.complete:
             keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
@@ -156,7 +158,8 @@ class EtcdCommand(Etcd):
 
 
 class EtcdGateway(Etcd):
-    """The contender asks for a lease of one second. The notes show the lease that etcd granted."""
+    """Measures etcd through its JSON gateway. The contender asks for a lease of one second, and the notes below the row show
+    how long a lease etcd granted."""
     phase, rest = 2.0, 1.0
 
     def __init__(self, build, name, title, options=(), fault="crash"):

@@ -1,7 +1,7 @@
 /* Records the claims of a contender that prints its state: CONTENDER | follow CLAIMS WORD
  *
  * A line that contains WORD means that the contender leads; any other line means that it does not
- * lead. The end of the input means that the contender has ended. */
+ * lead. The end of the input means that the contender has exited. */
 #include "claim.h"
 
 #include <errno.h>
@@ -43,6 +43,6 @@ int main(int count, char **argument)
             break;
         take(text, (size_t)got, argument[2]);
     }
-    claim_end(0); /* the claim ends with its last sample */
+    claim_end(0); /* 0: the last sample of the claim is the end of the claim */
     return 0;
 }

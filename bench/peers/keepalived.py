@@ -7,8 +7,8 @@ from testbed import NODES, Peer
 
 ADDRESS = "10.77.0.100"     # the virtual address, which the leader has
 PRIORITIES = (150, 100, 50)
-# The state, which follows the name of the instance. The pattern also matches MASTER_RX_LOWER_PRI, the state of a master that has
-# heard a lower priority.
+# keepalived writes the name of the instance and then its state. This pattern matches the state MASTER and also
+# MASTER_RX_LOWER_PRI, the state of a master that has received a message with a lower priority.
 MASTER = '" MASTER'
 
 
@@ -28,7 +28,7 @@ class Keepalived(Peer):
 
     def contend(self, node, lane):
         """Starts keepalived, which is both the server and the contender. keepalived writes its state to a pipe at each change.
-        When keepalived ends, the reader sees the end of the input."""
+        When keepalived exits, the reader of the pipe sees the end of the input."""
         folder = self.testbed.folder
         pipe, conf = folder / f"{node}.pipe", folder / f"{node}.conf"
         if not pipe.exists():
@@ -40,7 +40,7 @@ class Keepalived(Peer):
             f"{interval}  virtual_ipaddress {{\n    {ADDRESS}/24\n  }}\n}}\n")
         self.process[node, lane] = self.testbed.spawn(
             node, "keepalived", "--dont-fork", "--log-console", "--vrrp", "--use-file", conf, own_run=True)
-        # The shell waits in open() until keepalived opens the pipe for writing.
+        # To open the pipe for reading, the shell has to wait until keepalived opens it for writing.
         self.testbed.spawn(node, "sh", "-c", 'pipe=$1; shift; exec "$@" <"$pipe"', "sh", pipe,
                           self.program("follow").resolve(), self.claims_file(node, lane), MASTER)
 
@@ -49,7 +49,8 @@ class Keepalived(Peer):
         return re.search(rf"\b{re.escape(ADDRESS)}/", shown) is not None
 
     def crash(self, node, lane):
-        """kill -9 of keepalived and its child together, because the parent would start the child again."""
+        """Kills keepalived and its child process together with kill -9. If only the child were killed, keepalived would start
+        it again."""
         super().crash(node, lane)
         self.kills += 1
 

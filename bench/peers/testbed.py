@@ -54,8 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Adds one sample. If there is no end between two claims, the contender believed that it led during the whole time
-        between them, even while it was not scheduled."""
+        """Adds one sample. If no sample between two claims says that the claim has ended, the contender believed that it led
+        during the whole time between them, even if it was not running for a part of that time."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -64,17 +64,17 @@ class Claims:
         self.leads = kind == b"c" or (self.leads and kind not in b"eb")
 
     def died(self):
-        """Records that the contender was killed: its claim ended with its last sample."""
+        """Records that the contender was killed. Its claim to lead ended with its last sample."""
         self.read()
         self.is_ready = self.leads = False
 
     def first_since(self, begin):
-        """Returns the time of the first claim at or after `begin`, or None."""
+        """Returns when the contender first claimed to lead at or after `begin`, or None if it has not."""
         return next((max(start, begin) for start, end in self.spans if end >= begin), None)
 
 
 def overlap(all_spans, begin, end):
-    """Returns the time between `begin` and `end`, in microseconds, during which at least two contenders claimed to lead."""
+    """Returns for how many microseconds between `begin` and `end` at least two contenders claimed to lead."""
     edges = []
     for spans in all_spans:
         for first, last in spans:
@@ -128,8 +128,8 @@ class Testbed:
         return run("nsenter", f"--net=/run/netns/{self.space(node)}", *command, text=text, check=check)
 
     def arm_cut(self, node):
-        """Starts nft and writes its input, but keeps the input open, so that nft waits. Starting a program at the time of the
-        fault would take longer than some of the measured times."""
+        """Starts nft and writes its commands to it, but keeps the pipe open, so that nft does not carry them out yet. If nft
+        were started at the time of the fault, its start would take longer than some of the measured times."""
         armed = self.spawn(node, "nft", "-f", "-", stdin=subprocess.PIPE)
         armed.stdin.write(CUT.encode())
         armed.stdin.flush()
@@ -146,10 +146,10 @@ class Testbed:
         self.inside(node, "nft", "delete", "table", "inet", "cut")
 
     def spawn(self, node, *command, own_run=False, shared=None, log=None, **more):
-        """Starts a process on a machine, in the folder of the testbed, as the leader of a process group, so that `kill` ends its
-        children, too. With `own_run`, the process has its own /run, for daemons that keep one file there for the whole machine.
-        `shared` names a folder of the testbed that becomes the /dev/shm of the process and is removed with the testbed. Such a
-        process needs relative paths, because its /dev/shm may hide the folder of the testbed."""
+        """Starts a process on a machine, in the folder of the testbed. The process leads its own process group, so that `kill`
+        also kills its children. With `own_run`, the process has a /run of its own, for daemons that keep one file there for the
+        whole machine. `shared` names a folder of the testbed that the process sees as /dev/shm, and that is removed with the
+        testbed. Such a process needs relative paths, because its /dev/shm may hide the folder of the testbed."""
         words = list(map(str, command))
         mounts = ["mount -t tmpfs tmpfs /run"] if own_run else []
         mounts += [f"mount --bind {shared} /dev/shm"] if shared else []
@@ -164,7 +164,7 @@ class Testbed:
         return process
 
     def kill(self, *processes):
-        """Kills these processes together with their process groups, and waits for their end."""
+        """Kills the process groups of these processes, and waits until the processes have exited."""
         for process in processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -174,7 +174,7 @@ class Testbed:
                 self.processes.remove(process)
 
     def tails(self, lines=6):
-        """Returns the last lines of every log."""
+        """Returns the last lines of each log file."""
         said = []
         for path in sorted(self.folder.glob("*.log")):
             end = path.read_text(errors="replace").splitlines()[-lines:]
@@ -192,7 +192,7 @@ class Testbed:
 
 
 class Peer:
-    """A system with one configuration and one kind of fault. Each peer is a row of the table.
+    """A system that is measured with one configuration and one kind of fault. The table has one row for each peer.
 
     A lane is an independent election on the same three machines. A slow peer has many lanes, so that several trials can run at
     the same time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and
@@ -254,7 +254,7 @@ class Peer:
         """Writes configuration files. This method is called before any process is started."""
 
     def boot(self, node):
-        """Starts the server of a machine."""
+        """Starts the server process on a machine."""
 
     def wait_until_ready(self):
         """Waits until the servers accept contenders."""
@@ -267,7 +267,8 @@ class Peer:
         return self.claims[node, lane].path
 
     def settled(self, lane):
-        """Returns the machine of the leader if all contenders are ready and exactly one of them leads, and otherwise None."""
+        """Returns the machine of the leader, provided that all contenders are ready and exactly one of them leads. Otherwise,
+        returns None."""
         of_lane = {node: self.claims[node, lane].read() for node in NODES}
         leaders = [node for node, one in of_lane.items() if one.leads]
         return leaders[0] if len(leaders) == 1 and all(one.is_ready for one in of_lane.values()) else None
@@ -292,16 +293,16 @@ class Peer:
         self.testbed.heal(node)
 
     def arm(self, node, lane):
-        """Prepares the fault, so that its injection takes almost no time."""
+        """Prepares the fault in advance, so that injecting it takes almost no time."""
         getattr(self, f"arm_{self.fault}", lambda *unused: None)(node, lane)
 
     def disarm(self):
-        """Cancels the preparation, because another contender leads now."""
+        """Cancels a prepared fault, because another contender leads now."""
         if "cut" in self.process:
             self.testbed.kill(self.process.pop("cut"))
 
     def strike(self, node, lane):
-        """Injects the fault, and returns its time."""
+        """Injects the fault into the leader, and returns the time of the fault."""
         at = now()
         getattr(self, self.fault)(node, lane)
         return at
@@ -315,7 +316,7 @@ class Peer:
 
 
 def wait_for(what, holds, limit):
-    """Waits until holds() is true, and returns its value."""
+    """Waits until holds() returns a true value, and returns that value."""
     end = time.monotonic() + limit
     while True:
         value = holds()

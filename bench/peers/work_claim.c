@@ -1,4 +1,5 @@
-/* This program stands for work that only a leader does. The program claims to lead while it runs:
+/* This program takes the place of the work that only a leader does. It records a claim to lead for
+ * as long as it runs:
  *     work_claim CLAIMS */
 #include "claim.h"
 

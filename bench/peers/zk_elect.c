@@ -1,4 +1,4 @@
-/* ZooKeeper's recipe for leader election, with its own C client:
+/* Elects a leader with ZooKeeper's recipe for leader election and ZooKeeper's C client:
  *     zk_elect CLAIMS SERVERS PATH SESSION-MS
  *
  * Each contender creates an ephemeral sequential node. The contender with the lowest node leads,
@@ -17,12 +17,12 @@
 #include <zookeeper/zookeeper.h>
 
 #define PATH_ROOM 256
-#define RETRY     100000000 /* nanoseconds until a failed call is repeated */
+#define RETRY     100000000 /* nanoseconds to wait before a failed call is repeated */
 
-static int bell;                       /* an eventfd: the thread of the client wakes main() */
-static atomic_int state;               /* the state of the session */
-static atomic_int watch_fired;         /* the next lower node may be gone */
-static char own[PATH_ROOM], *own_name; /* the node of this contender */
+static int bell;                       /* an eventfd with which the client's thread wakes main() */
+static atomic_int state;               /* the state of the ZooKeeper session */
+static atomic_int watch_fired;         /* true if the next lower node may have been removed */
+static char own[PATH_ROOM], *own_name; /* the node that this contender created */
 
 static void ring(void)
 {
@@ -41,7 +41,7 @@ static void on_event(zhandle_t *z, int type, int new_state, const char *path, vo
     ring();
 }
 
-/* Waits for an event of the client, for at most `patience` nanoseconds. With -1, the wait has no
+/* Waits at most `patience` nanoseconds for an event from the ZooKeeper client. -1 means no
  * limit. */
 static void wait_for_bell(int64_t patience)
 {
@@ -70,8 +70,9 @@ static const char *next_lower(const struct String_vector *names)
     return best;
 }
 
-/* Returns true if this contender already has a node. The node may exist even if the answer to its
- * creation was lost, and with a second node the contender would wait for itself. */
+/* Returns true if this contender already has a node. The answer to a request to create the node may
+ * have been lost although the node was created. If the contender then created a second node, it
+ * would wait for itself. */
 static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
 {
     struct String_vector names;
@@ -102,8 +103,8 @@ static bool enroll_member(zhandle_t *z, const char *election)
            is_enrolled(z, election, mark);
 }
 
-/* Returns 1 if this contender has the lowest node, 0 if it watches the next lower node, and -1 if
- * the call must be repeated. */
+/* Returns 1 if this contender has the lowest node, 0 if it now watches the next lower node, and -1
+ * if the function must be called again. */
 static int look(zhandle_t *z, const char *election)
 {
     struct String_vector names;
@@ -117,13 +118,14 @@ static int look(zhandle_t *z, const char *election)
     if (other != NULL) {
         snprintf(path, sizeof path, "%s/%s", election, other);
         if (zoo_wexists(z, path, on_event, NULL, &unused) != ZOK)
-            result = -1; /* the node has been removed in the meantime */
+            result = -1; /* the next lower node has been removed in the meantime */
     }
     deallocate_String_vector(&names);
     return result;
 }
 
-/* Competes during one session, and returns when the session has expired. */
+/* Competes for leadership during one ZooKeeper session, and returns when the session has
+ * expired. */
 static void contend(const char *servers, const char *election, int session)
 {
     bool enrolled = false, lowest = false, looks = true;

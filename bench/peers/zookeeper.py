@@ -53,11 +53,12 @@ def rows(build):
         ZooKeeper(build, "zookeeper-30s", "ZooKeeper recipe, tickTime 2000, session 30 s", 2000, 30_000,
                   slow=True, lanes=20, phase=10.0, limit=90),
         ZooKeeper(build, "zookeeper", "ZooKeeper recipe, tickTime 2000, shortest session 4 s", 2000, 4000),
-        # The limits are counted in ticks. With the default limits, the servers would have only 500 ms to synchronise.
+        # The two limits are numbers of ticks. With the default limits and such short ticks, the servers would have only 500 ms
+        # to synchronise.
         ZooKeeper(build, "zookeeper-tick50", "ZooKeeper recipe, tickTime 50, shortest session 100 ms", 50, 100,
                   limits=(200, 100), phase=1.0),
-        # A server that is cut off continues to answer its clients for syncLimit ticks (10 s, as in Debian's zoo.cfg). This is
-        # longer than the session, and only the other servers notice the end of the session.
+        # A server that is cut off continues to answer its clients for syncLimit ticks, which is 10 s with the zoo.cfg of
+        # Debian. This is longer than the session, so a client of that server does not learn that its session has expired.
         ZooKeeper(build, "zookeeper-cut", "ZooKeeper recipe, tickTime 2000, shortest session 4 s: cut", 2000, 4000, fault="cut",
                   hold=10.0),
     ]
