@@ -10,7 +10,8 @@ static void (*reporter)(const char *complaint);
 
 void args_report_to(void (*report)(const char *complaint)) { reporter = report; }
 
-/* Control characters in an argument are replaced, because a complaint must be a single line. */
+/* Prints an error message on a single line. Control characters in it, which may come from an
+ * argument, are replaced by question marks. */
 int args_complain(const char *verb, const char *what, const char *why)
 {
     struct text line;
@@ -56,8 +57,8 @@ static int unknown(const struct args *a, const char *name, size_t length,
     return ARGS_BAD;
 }
 
-/* Sets the value of an option, which follows "=" or is the next argument. Returns the index of the
- * option, or ARGS_BAD. */
+/* Finds the value of an option. The value follows "=" in the same argument, or is the next
+ * argument. Returns the index of the option, or ARGS_BAD. */
 static int with_value(struct args *a, const struct option_spec *spec, int index,
                       const char *attached, const char **value)
 {
@@ -135,7 +136,7 @@ void args_wrapped(const char *text, int indent)
         printf("%s%.*s", gap, (int)length, text);
         column += strlen(gap) + length;
         text += length;
-        column = *text == '\n' ? HELP_WIDTH : column; /* a newline ends the line */
+        column = *text == '\n' ? HELP_WIDTH : column; /* a newline in the text starts a new line */
         text += *text != '\0';
     }
     putchar('\n');

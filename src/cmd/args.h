@@ -7,39 +7,41 @@
 #include "../base/exit.h"
 
 struct option_spec {
-    const char *name;  /* without the dashes */
-    char letter;       /* the letter of the short form; 0: none */
-    const char *value; /* placeholder in the help; NULL: a switch */
+    const char *name;  /* the long name, without the dashes */
+    char letter;       /* the letter of the short option; 0: there is none */
+    const char *value; /* the help's name for the value; NULL: the option has none */
     const char *help;
 };
 
 enum { ARGS_END = -1, ARGS_WORD = -2, ARGS_BAD = -3 };
 
 struct args {
-    const char *verb; /* for complaints */
+    const char *verb; /* the verb that error messages name */
     int argc, at;     /* `at` is the index of the next argument */
     char **argv;
-    bool only_words; /* "--" was found, so all further arguments are words */
+    bool only_words; /* "--" was found, so no further argument is an option */
 };
 
-/* Returns the index in `specs` of the next option, and sets `value` to its value. Returns ARGS_WORD
- * if the next argument is a word, and sets `value` to the word. Returns ARGS_BAD after a complaint,
- * and ARGS_END after the last argument. */
+/* Reads the next argument. If it is an option, sets `value` to the value of the option and returns
+ * its index in `specs`. If it is not an option, sets `value` to the argument and returns ARGS_WORD.
+ * Returns ARGS_BAD if the option is wrong, after an error message, and ARGS_END if there are no
+ * more arguments. */
 int args_next(struct args *a, const struct option_spec *specs, size_t count, const char **value);
 
-/* Prints one line "elect VERB: what: why" on standard error. Returns EXIT_USAGE. */
+/* Prints the error message "elect VERB: what: why" on standard error. Returns EXIT_USAGE. */
 int args_complain(const char *verb, const char *what, const char *why);
-/* From now on, complaints go to `report` instead of standard error, without "elect VERB: ". */
+/* Makes later error messages go to `report` instead of standard error. They then lack the prefix
+ * "elect VERB: ". */
 void args_report_to(void (*report)(const char *complaint));
-/* Complains in the same way about a long option, whose name is given without its dashes. If
- * `option` is "", the complaint is not about an option. */
+/* Prints an error message about an option. `option` is its long name without the dashes, or "" if
+ * the message is not about an option. */
 int args_complain_option(const char *verb, const char *option, const char *why);
 
-/* Parses the value of -o: text or json. */
+/* Parses the value of the option -o, which is "text" or "json". */
 bool args_output(const char *value, bool *json, struct text *complaint);
 
 /* Prints the text and a newline. Lines are at most 80 columns wide and indented by `indent`
- * columns. The caller has already printed the indentation of the first line. */
+ * columns. The caller must have printed the indentation of the first line. */
 void args_wrapped(const char *text, int indent);
 /* Prints a paragraph of the help text. A newline in the text starts a new line. */
 void args_help_text(const char *text);

@@ -23,10 +23,12 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
-/* milliseconds; a client waits for RETRY to 2 * RETRY before it asks a busy daemon again */
+/* the shortest time in milliseconds before a client asks a busy daemon again; the longest is twice
+ * as long */
 #define RETRY 20
 
-/* If a connection closes without an answer, the daemon has ended or never read the request. */
+/* The error message if the daemon closes the connection without an answer. The daemon either exited
+ * or never read the request. */
 static const char closed[] = "the daemon closed the connection without an answer, because it ended "
                              "or the request came too late: try again";
 
@@ -42,7 +44,8 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 {
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
-    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* verbs that accept --timeout ask the daemon */
+    if ((spec->without >> ASK_TIMEOUT & 1) ==
+        0) /* every verb that accepts --timeout asks the daemon */
         args_help_text("Exit 75: the daemon has too many clients; try again later.");
     putchar('\n');
     for (size_t i = 0; i < count; i++)
@@ -153,7 +156,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    uint64_t number; /* a number is not a misspelt name, so there is no suggestion for it */
+    uint64_t number; /* for a wrong number, there is no similar name to suggest */
     const char *nearest = parse_number(a->id, UINT64_MAX, &number)
                               ? NULL
                               : choice_nearest(a->id, strlen(a->id), names, c->members);
@@ -169,9 +172,9 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
     return NULL;
 }
 
-/* Returns the only member whose file is on this machine. Returns NULL if there is no such member,
- * if there are `several` members, or if this user may not search the folder; only then does the
- * function set `why`. */
+/* Returns the member whose file is on this machine. Returns NULL if no member has its file here, if
+ * several members do (which sets `several`), or if this user may not search the folder (which sets
+ * `why`). */
 static const struct config_member *only_one(const struct config *c,
                                             void (*path_of)(const struct config *, uint16_t,
                                                             const char *, char *),
@@ -241,13 +244,14 @@ const struct config_member *ask_local(const struct config *c, bool *several, str
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
-    bool named = a->config != NULL || a->id != NULL; /* these options override the environment */
+    bool named = a->config != NULL || a->id != NULL; /* if true, ELECT_SOCKET is ignored */
     const char *given = a->socket != NULL ? a->socket : named ? NULL : getenv("ELECT_SOCKET");
     struct text why;
     bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        /* The socket paths of a daemon differ only in the suffix. */
+        /* The status, admin and run sockets of a daemon have the same path except for the
+         * suffix. */
         bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
                                    strcmp(dot, ".run") == 0);
         int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
@@ -280,8 +284,9 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     return EXIT_NO_DAEMON;
 }
 
-/* Calls connect again if a signal interrupts it. On a socket with a timeout, SIGCONT (^Z and fg)
- * interrupts system calls; see signal(7). The timeout then starts again. */
+/* Calls connect, and calls it again whenever a signal interrupts it. On a socket with a timeout,
+ * even a SIGCONT after ^Z and fg interrupts the call; see signal(7). The timeout then starts
+ * again. */
 static int connect_patiently(int fd, const struct sockaddr_un *at)
 {
     int result;
@@ -291,10 +296,10 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
     return result;
 }
 
-/* The connection from which an answer is read. */
+/* A connection to the daemon, from which an answer is read. */
 struct source {
     int fd;
-    bool late; /* the timeout expired */
+    bool late; /* the timeout expired before the answer arrived */
 };
 
 static size_t read_patiently(void *buffer, size_t room, void *context)
@@ -313,8 +318,8 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
     return a->timeout != 0 ? a->timeout : seconds;
 }
 
-/* Adds a complaint that the daemon did not answer in time. `more` can add a warning that the daemon
- * may still carry out the request. */
+/* Adds to `why` that the daemon did not answer in time. `more` can contain a warning that the
+ * daemon may still carry out the request. */
 static void add_late(struct text *why, unsigned seconds, const char *more)
 {
     text_add(why, "the daemon did not answer within ");
@@ -341,7 +346,8 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    /* The timeout also limits connect, which waits if the queue of a stalled daemon is full. */
+    /* This timeout also applies to connect, which would otherwise wait forever if a stalled daemon
+     * no longer accepts clients and its queue is full. */
     if (fd >= 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -363,7 +369,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
-/* Calls send again if a signal interrupts it; see connect_patiently. */
+/* Calls send, and calls it again whenever a signal interrupts it. See connect_patiently. */
 static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
@@ -372,13 +378,13 @@ static void send_patiently(int fd, const char *bytes, size_t length)
     while (sent < 0 && errno == EINTR);
 }
 
-/* Sends the request in one piece, because the daemon reads only complete requests. */
+/* Sends the whole request with one call, because the daemon reads only complete requests. */
 static void send_request(int fd, const json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) + 1 : 0;
     if (text != NULL) {
-        text[length - 1] = '\n'; /* replaces the NUL */
+        text[length - 1] = '\n'; /* the newline replaces the NUL at the end */
         send_patiently(fd, text, length);
     }
     free(text);
@@ -389,8 +395,8 @@ static bool is_too_many(const char *error)
     return strncmp(error, CONTROL_TOO_MANY, strlen(CONTROL_TOO_MANY)) == 0;
 }
 
-/* Sends a request and returns the answer. Returns NULL with *status EXIT_FINE if a connection was
- * made but no answer came. */
+/* Sends a request and returns the answer. If a connection was made but no answer came, returns NULL
+ * and sets *status to EXIT_FINE. */
 static json_t *converse(const struct asked_for *a, const char *socket, const json_t *request,
                         unsigned seconds, int *status, struct source *from)
 {
@@ -399,15 +405,15 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     if (from->fd < 0)
         return NULL;
     *status = EXIT_FINE;
-    send_request(from->fd, request); /* may fail if the daemon has answered without reading it */
+    send_request(from->fd, request); /* may fail if the daemon refuses it without reading it */
     json_t *answer = json_load_callback(read_patiently, from, JSON_DISABLE_EOF_CHECK, &error);
     close(from->fd);
     return answer;
 }
 
-/* Works like ask_daemon, but writes a complaint about the answer to `why`. If the connection
- * failed, the complaint has been printed already and `why` stays empty. If the daemon has too many
- * clients, the request is repeated until the timeout has passed. */
+/* Works like ask_daemon, but adds a problem with the answer to `why` instead of printing it. If no
+ * connection can be made, prints an error message and leaves `why` empty. If the daemon has too
+ * many clients, repeats the request until the timeout has expired. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -421,7 +427,7 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
         json_object_set_new(request, "group", json_string(a->group));
     do {
         if (busy)
-            /* the process id spreads the retries of different clients */
+            /* different clients wait for different times, which depend on their process ids */
             poll(NULL, 0, RETRY + (int)getpid() % RETRY);
         json_decref(answer);
         answer = converse(a, socket, request, seconds, status, &from);
@@ -451,7 +457,8 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
     return answer;
 }
 
-/* Returns true if the descriptor has data within that time, or if the stream has ended. */
+/* Waits until the descriptor has data or the stream has ended. Returns false if this takes longer
+ * than `seconds`. */
 static bool is_readable_within(int fd, unsigned seconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -488,7 +495,8 @@ static const char *why_ended(int fd)
                 : "the daemon has ended";
 }
 
-/* Passes the lines of an open stream to `take`. Returns an exit status. */
+/* Passes each line of an answer to `take`, until the stream ends or `take` returns false. Returns
+ * an exit status. */
 static int take_stream(const struct asked_for *a, FILE *in,
                        bool (*take)(void *context, json_t *line), void *context)
 {
@@ -517,7 +525,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
     const struct timeval forever = {0};
     struct text why;
     if (fd >= 0)
-        send_request(fd, request); /* may fail if the daemon has answered without reading it */
+        send_request(fd, request); /* may fail if the daemon refuses it without reading it */
     json_decref(request);
     if (fd < 0)
         return status;
@@ -527,7 +535,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    /* There is no timeout any more, because the next change may come after a long time. */
+    /* From now on there is no timeout, because a long time may pass before the next change. */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {
@@ -547,7 +555,7 @@ void ask_print_json(json_t *o)
 
 /* ---- all members ---- */
 
-#define PATIENCE 1 /* seconds for each request */
+#define PATIENCE 1 /* the timeout of each request, in seconds */
 
 static json_t *ask_for_history(void *context, json_t *request, int *status, struct text *why)
 {

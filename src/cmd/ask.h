@@ -15,13 +15,14 @@ struct history;
 struct asked_for {
     const char *verb;
     const char *config, *group, *socket, *id;
-    unsigned timeout; /* seconds; 0: the default of each request */
+    unsigned timeout; /* in seconds; 0: each request has its own default */
     bool json, quiet, help;
-    const char *word[64]; /* arguments that are not options */
+    const char *word[64]; /* the arguments that are not options */
     unsigned words;
 };
 
-/* The common options of these verbs. A verb's own options follow them. */
+/* The options that all verbs which ask a daemon have in common. In the table of a verb, its own
+ * options come after these. */
 #define ASK_OPTIONS                                                                                \
     {"config", 'c', "FILE", "configuration file; default: " ASK_CONFIG},                           \
         {"id", 0, "MEMBER", "name or number of a member, if this machine has several members"},    \
@@ -50,39 +51,43 @@ struct verb_spec {
     const char *name;
     const char *usage;   /* printed after "usage: elect" */
     const char *text;    /* describes the verb and its exit codes */
-    unsigned min, max;   /* how many words it accepts */
-    const char *missing; /* the complaint if there are too few words */
+    unsigned min, max;   /* how many arguments the verb accepts besides options */
+    const char *missing; /* the error message if arguments are missing */
     const struct option_spec *own;
     size_t owns;
-    void (*take)(void *context, int option, const char *value); /* option: index in `own` */
+    void (*take)(void *context, int option, const char *value); /* `option` is an index in `own` */
     void *context;
-    unsigned without; /* set of 1 << ASK_...: common options that this verb refuses */
+    unsigned without; /* the set of common options that this verb refuses, as bits 1 << ASK_... */
 };
-/* Returns 0, or the complement (~) of an exit status if the command must end. */
+/* Parses the command line. Returns 0 if the command can continue. Otherwise, the command must exit,
+ * and the result is the bitwise complement (~) of its exit status. */
 int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char **argv);
 
-/* Loads the configuration of --config, or the default one. Returns false after a complaint. */
+/* Loads the configuration file that --config names, or the default one. If this fails, prints the
+ * reason and returns false. */
 bool ask_config(const struct asked_for *a, struct config *c);
-/* Returns the member of --id, or NULL after a complaint. */
+/* Returns the member that --id names. If there is no such member, prints an error message and
+ * returns NULL. */
 const struct config_member *ask_member(const struct asked_for *a, const struct config *c);
-/* Returns the member of --id or, without --id, the member whose state is on this machine. Returns
- * NULL after a complaint. */
+/* Returns the member that --id names or, without --id, the member whose state is on this machine.
+ * If there is no such member, prints an error message and returns NULL. */
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
-/* Returns the member that runs on this machine, or else the member whose state is on this machine.
- * Returns NULL if there is no such member, if there are `several` members, or if this user may not
- * read the folder; only then does the function set `why`. */
+/* Returns the member that runs on this machine or, if none runs here, the member whose state is on
+ * this machine. Returns NULL if there is no such member, if there are several (which sets
+ * `several`), or if this user may not read the folder (which sets `why`). */
 const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
 
-/* Finds the path of the daemon's socket that `which` names: "status", "admin" or "run". Returns 0,
- * or an exit status after a complaint. */
+/* Stores the path of one of the daemon's sockets. `which` is "status", "admin" or "run". Returns 0
+ * or, after an error message, an exit status. */
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 
-/* Returns the answer, or NULL with an exit status after a complaint. Frees the request. */
+/* Sends the request to the daemon and returns its answer. If this fails, prints the reason, sets
+ * `status` to an exit status and returns NULL. Frees the request. */
 json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *request, unsigned seconds,
                    int *status);
-/* Calls `take` with every line of the answer, until the answer ends or `take` returns false. Frees
- * the request. Returns an exit status. */
+/* Sends the request to the daemon. Calls `take` with each line of the answer, until the answer ends
+ * or `take` returns false. Frees the request. Returns an exit status. */
 int ask_stream(const struct asked_for *a, json_t *request,
                bool (*take)(void *context, json_t *line), void *context);
 
@@ -91,7 +96,8 @@ int ask_complain(const char *verb, int status, const char *what);
 
 void ask_print_json(json_t *o);
 
-/* Returns the recorders of all members, or NULL with an exit status after a complaint. */
+/* Returns what the flight recorders of all members contain. If this fails, prints the reason, sets
+ * `status` to an exit status and returns NULL. */
 struct history *ask_history(struct asked_for *a, int *status);
 
 #endif

@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The command line and the name of the member, which complaints contain. Both are empty until they
- * are known. */
+/* The parsed command line, and the name of the member. Error messages contain both. Each is empty
+ * until it is known. */
 static struct asked_for asked;
 static const char *named = "";
 
@@ -28,14 +28,14 @@ struct started {
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
-    pid_t parent; /* the member is killed when this process ends; 0: the member continues */
+    pid_t parent; /* the member is killed when the process with this id exits; 0: never */
 };
 
-/* Lets the kernel kill this process when its parent ends. */
+/* Makes the kernel kill this process when its parent process exits. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent has already ended, so no signal will come */
+    if (getppid() != parent) /* the parent has already exited, so the kernel will send no signal */
         raise(SIGKILL);
 }
 
@@ -67,7 +67,7 @@ static int run_member(const struct guard *guard, void *context)
 
 struct own_options {
     bool with_parent;
-    const char *level; /* NULL: the level of the configuration */
+    const char *level; /* NULL: use the level in the configuration */
 };
 
 static void take(void *context, int option, const char *value)

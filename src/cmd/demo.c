@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT 27000000 /* microseconds that a script may take */
+#define LIMIT 27000000 /* the time limit for a script, in microseconds */
 
 struct demo_options {
     const char *algorithm, *members, *mandate, *limit;
@@ -91,8 +91,8 @@ static void print_json(const struct demo *d, const struct demo_measured *m)
     json_decref(o);
 }
 
-/* Returns true if the user did not choose another output, and if standard input and output are a
- * terminal that can show the live view. */
+/* Returns true if the live view can be shown: the user has chosen no other output, and standard
+ * input and output are a terminal that can show it. */
 static bool is_live(const struct demo_options *o, const struct asked_for *a)
 {
     const char *kind = getenv("TERM");
@@ -100,7 +100,7 @@ static bool is_live(const struct demo_options *o, const struct asked_for *a)
            kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
-/* Returns false for terminals without colours, and if the user has disabled colours. */
+/* Returns false if the terminal has no colours or the user has disabled colours. */
 static bool has_colours(void)
 {
     const char *plain = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -109,8 +109,8 @@ static bool has_colours(void)
            strcmp(kind + length - 2, "-m") != 0 && strstr(kind, "-mono") == NULL;
 }
 
-/* Ends this process with the signal that it received, after all cleanup is done, so that the parent
- * process sees the right exit status. */
+/* Kills this process with the signal that it received earlier, so that its parent process sees that
+ * the signal ended it. All cleanup must be complete before the call. */
 static void die_of(int number)
 {
     sigset_t only;
@@ -191,7 +191,8 @@ int cmd_demo(int argc, char **argv)
     if (!choose(&d.cluster, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
-    /* Open the terminal again, so that O_NONBLOCK does not affect other processes that use it. */
+    /* Open the terminal a second time. O_NONBLOCK then does not affect other processes that use the
+     * terminal. */
     d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     live = d.cluster.terminal >= 0;

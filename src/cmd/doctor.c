@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #define PATIENCE 2      /* seconds */
-#define PAUSE    200000 /* microseconds between two requests to a daemon that has just started */
-#define STARTING 20     /* the largest number of such requests */
+#define PAUSE    200000 /* microseconds between two requests to a daemon that is still starting */
+#define STARTING 20     /* how many times the daemon is asked while it starts */
 
 static enum doctor_severity severity_of(const json_t *finding)
 {
@@ -57,8 +57,8 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
 
 /* ---- checks that need no daemon ---- */
 
-/* Adds a finding from a complaint of the form "WHAT: REMEDY". If the complaint has no remedy,
- * `otherwise` is used. */
+/* Adds a finding from an error message of the form "WHAT: REMEDY". If the message contains no
+ * remedy, the remedy is `otherwise`. */
 static void add_complaint(json_t *all, const char *area, const char *object, char *complaint,
                           const char *otherwise)
 {
@@ -70,8 +70,8 @@ static void add_complaint(json_t *all, const char *area, const char *object, cha
     add(all, DOCTOR_BROKEN, area, object, complaint, remedy != NULL ? remedy + 2 : otherwise);
 }
 
-/* Adds a finding if a file or folder has wrong mode bits. Files that this user may not stat are
- * skipped. */
+/* Adds a finding if a file or folder has any of the mode bits in `wrong`. A file that this user may
+ * not stat is skipped. */
 static void check_mode(json_t *all, const char *path, mode_t wrong, const char *what,
                        const char *remedy)
 {
@@ -85,8 +85,8 @@ static void check_part(void *all, const char *path)
     check_mode(all, path, 002, "other users may write to the configuration", "chmod o-w");
 }
 
-/* Checks that other users cannot replace files in a folder. A sticky folder such as /tmp is
- * safe. */
+/* Adds a finding if other users can replace files in a folder. They cannot do so in a sticky folder
+ * such as /tmp. */
 static void check_folder(json_t *all, const char *path, const char *what)
 {
     struct stat is;
@@ -95,7 +95,7 @@ static void check_folder(json_t *all, const char *path, const char *what)
 }
 
 /* Checks the modes of the sockets and of the state file. A user who can connect to the admin socket
- * controls the member. */
+ * can control the member. */
 static void check_sockets(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
@@ -107,8 +107,9 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
     check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
 }
 
-/* Checks the modes of the key file and of the folders. The remedy is never a chmod of a file
- * without a key or of a folder such as /tmp, because other programs may need that mode. */
+/* Checks the modes of the key file and of the folders. A finding never suggests a chmod of a file
+ * that contains no key, or of a sticky folder such as /tmp, because other programs may need the
+ * present mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
@@ -130,7 +131,8 @@ static void check_files(json_t *all, const struct config *c)
                sticky ? "move the state to a folder of its own, see state-dir" : "chmod go-w");
 }
 
-/* Returns false, and adds a warning, if this user may not read the file. */
+/* Returns true if this user may read the file. Otherwise, adds a warning to the report and returns
+ * false. */
 static bool may_look(json_t *all, const char *path)
 {
     struct text why;
@@ -156,8 +158,8 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Tries to bind the addresses of the member. Returns false, with the reason in `why`, if that
- * fails. */
+/* Tries to bind the addresses of the member. If this fails, returns false and sets `why` to the
+ * reason. */
 static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
                      char *why, size_t room)
 {
@@ -245,7 +247,7 @@ static void check_without_daemon(const struct asked_for *a, json_t *all, const s
 
 /* ---- the member ---- */
 
-/* Returns true if no process listens at the socket. */
+/* Returns true if no process listens on the socket. */
 static bool is_silent(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -260,8 +262,8 @@ static bool is_silent(const char *path)
     return silent;
 }
 
-/* Asks the daemon for its findings. A member that has just started is asked again, because it may
- * not have heard its peers yet. */
+/* Asks the daemon for its findings. If the member has just started, asks again, because the member
+ * may not have heard from its peers yet. */
 static json_t *ask(struct asked_for *a, int *status)
 {
     json_t *o = NULL;
@@ -273,7 +275,9 @@ static json_t *ask(struct asked_for *a, int *status)
         o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "doctor"), PATIENCE, status);
     }
     if (o == NULL)
-        *status = *status == EXIT_NO ? EXIT_USAGE : *status; /* the group does not exist */
+        *status = *status == EXIT_NO
+                      ? EXIT_USAGE
+                      : *status; /* EXIT_NO means here that the group does not exist */
     if (o == NULL || json_is_array(json_object_get(o, "findings")))
         return o;
     json_decref(o);
@@ -283,15 +287,16 @@ static json_t *ask(struct asked_for *a, int *status)
     return NULL;
 }
 
-/* Returns a report in which the values that only a daemon knows are null. */
+/* Returns a report that was made without a daemon. The values that only a daemon knows are null in
+ * it. */
 static json_t *report(const char *member, json_t *findings)
 {
     return json_pack("{s:s?, s:n, s:n, s:o, s:n, s:n, s:n, s:n}", "member", member, "members",
                      "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
 }
 
-/* Returns the local member. If there is none, returns NULL and adds a finding, or sets an exit
- * status after a complaint. */
+/* Returns the member on this machine. If there is none, adds a finding and returns NULL. If another
+ * problem occurs, prints an error message, sets `status` and returns NULL. */
 static const struct config_member *choose_member(const struct asked_for *a, const struct config *c,
                                                  json_t *all, int *status)
 {
@@ -313,7 +318,8 @@ static const struct config_member *choose_member(const struct asked_for *a, cons
     return m;
 }
 
-/* Returns the findings, or NULL with an exit status after a complaint. */
+/* Returns the report with all findings. If no report can be made, prints the reason, sets `status`
+ * to an exit status and returns NULL. */
 static json_t *examine(struct asked_for *a, int *status)
 {
     static struct config c;
@@ -361,7 +367,8 @@ static json_t *examine(struct asked_for *a, int *status)
 
 /* ---- printing ---- */
 
-/* Prints a finding. The object is left out if the text of the finding begins with it. */
+/* Prints a finding. If its text begins with the name of the object, the object is not printed
+ * separately. */
 static void print_finding(const json_t *f)
 {
     char where[CONFIG_FILE];

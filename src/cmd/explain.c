@@ -23,7 +23,7 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 
 /* ---- text ---- */
 
-/* Adds a list of names, such as "a, b and c". */
+/* Adds a list of the members' names, such as "a, b and c". */
 static void add_names(const struct history *h, uint64_t who, struct text *t)
 {
     for (uint64_t rest = who; rest != 0; rest &= rest - 1) {
@@ -33,15 +33,16 @@ static void add_names(const struct history *h, uint64_t who, struct text *t)
     }
 }
 
-/* Returns true if the member that took office still leads, according to the local member. */
+/* Returns true if, according to the local member, the member that took office in this change still
+ * leads. */
 static bool leads_now(const struct history *h, const struct history_change *c)
 {
     return c->takes != NULL && c->lasts &&
            strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
 }
 
-/* Returns true if the old leader recorded the end of its office, and the time without a leader is
- * longer than the clock error. */
+/* Returns true if the time without a leader is exact: the old leader recorded the end of its
+ * office, and the time is longer than the error of the clocks. */
 static bool is_exact(const struct history_change *c)
 {
     return c->how == HISTORY_END_OWN && c->gap > c->error;
@@ -71,7 +72,7 @@ static void print_head(const struct history *h, const struct history_change *c)
     char date[JOURNAL_DATE], term[48] = "", number[32];
     bool now = leads_now(h, c);
     date_of(c->takes->at, date);
-    /* The same leader may have a newer term now. */
+    /* If the new leader still leads, its term may have become larger since it took office. */
     json_int_t latest = now ? field_integer(history_group(h), "term") : 0;
     if (latest != 0 || c->takes->term != 0)
         snprintf(term, sizeof term, " in term %s",
@@ -93,7 +94,7 @@ static void print_head(const struct history *h, const struct history_change *c)
     putchar('\n');
 }
 
-/* Adds that the old leader still led in the last step before the change that shows it. */
+/* Adds the last recorded step before the change which shows that the old leader still led. */
 static void add_sign(const struct history *h, const struct history_change *c, struct text *t)
 {
     text_add(t, c->old);

@@ -4,7 +4,8 @@
 
 #include "ask.h"
 
-/* Writes the scenario together with its trace from the simulator. Returns an exit status. */
+/* Writes a scenario file with the history and the simulator's trace of it. Returns an exit
+ * status. */
 int export_history(struct asked_for *a, const char *file);
 
 #endif

@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long elect init waits for answers from other members, unless the configuration requires
- * another time: in milliseconds, and the number of turns. */
+/* How long elect init waits for answers from other members, in milliseconds, unless the configured
+ * times require another limit. PROBE_TURNS is the number of parts into which the wait is
+ * divided. */
 #define PROBE       1000
 #define PROBE_TURNS 10
 
@@ -30,8 +31,8 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* A file that root has just created has only one link. If the file has a second link, another
-     * user may have made that link to gain access to the file. */
+    /* A file that root has just created has only one link. A second link means that another user
+     * may have linked to the file to become its owner, so the owner is not changed. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -51,7 +52,8 @@ static void take_init(void *context, int option, const char *value)
     o->new_cluster = true;
 }
 
-/* Writes the section of a member. `word` has the form a=10.0.0.1:7400,10.1.0.1:7400. */
+/* Writes the section of the configuration that describes a member. `word` has the form
+ * a=10.0.0.1:7400,10.1.0.1:7400. */
 static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
 {
     const char *equals = strchr(word, '=');
@@ -62,7 +64,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     bool printable = true;
     for (const char *at = word; *at != '\0'; at++)
         printable = printable && (unsigned char)*at > ' ' && *at != 0x7f;
-    /* A bracket in the name would end the section header early. */
+    /* A closing bracket in the name of the member would end the header of the section too early. */
     if (equals == NULL || equals == word || memchr(word, ']', (size_t)(equals - word)) != NULL ||
         length >= sizeof first || !printable) {
         args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
@@ -80,7 +82,8 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     return true;
 }
 
-/* Returns the text of a configuration with the first `members` arguments, or NULL. */
+/* Returns the text of a configuration that contains the members from the first `members` arguments,
+ * or NULL. */
 static char *new_config(const struct asked_for *a, const char *path, unsigned members,
                         const char *group)
 {
@@ -110,7 +113,7 @@ static char *new_config(const struct asked_for *a, const char *path, unsigned me
     return text;
 }
 
-/* Returns true if an earlier argument names the same member. */
+/* Returns true if an earlier argument has the same member name. */
 static bool is_named_before(const struct asked_for *a, unsigned at)
 {
     size_t length = strcspn(a->word[at], "=") + 1;
@@ -135,9 +138,10 @@ static bool is_id_named(const struct asked_for *a)
     return found;
 }
 
-/* Returns the text of the new cluster's configuration, or NULL after a complaint. There is no file
- * yet, so the complaint names the wrong argument instead of a line. To find this argument, the
- * function adds one member at a time. */
+/* Returns the text of the new cluster's configuration. If an argument is wrong, prints the reason
+ * and returns NULL. Because no file has been written yet, the message names the wrong argument
+ * instead of a line in a file. To find the wrong argument, the function adds one member at a
+ * time. */
 static char *checked_config(const struct asked_for *a, const char *path, struct config *c)
 {
     const char *group = a->group != NULL ? a->group : DEFAULT_GROUP;
@@ -238,8 +242,8 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* A member without a state asks the other members. elect init asks whether they remember the
- * member, and elect readmit asks what the member had promised. */
+/* A member without a state asks the other members: in elect init, whether any of them remembers it,
+ * and in elect readmit, what it had promised to them. */
 struct asking {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -247,7 +251,7 @@ struct asking {
     const struct config *config;
     bool quiet, readmits, done;
     unsigned turns;
-    uint32_t remembered; /* the latest incarnation that another member has met; 0: none */
+    uint32_t remembered; /* the latest incarnation that another member knows; 0: none */
     elect_set answered;
     char why[256];
 };
@@ -291,9 +295,9 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     fflush(stdout);
 }
 
-/* Ends the wait after PROBE_TURNS turns. With a single deadline, a stall of this process could use
- * up the whole time. With several turns, the loop first reads the answers that arrived during the
- * stall. */
+/* Counts one part of the wait for answers, and ends the wait after PROBE_TURNS parts. With a single
+ * timer, a stall of this process could last until the timer expired. With several parts, the loop
+ * reads the answers that arrived during the stall before the wait ends. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -301,7 +305,8 @@ static void one_more_turn(uv_timer_t *timer)
         uv_stop(&q->loop);
 }
 
-/* Asks the other members. Returns false, with a complaint in q->why, if this fails. */
+/* Asks the other members about this member. If this fails, sets q->why to the reason and returns
+ * false. */
 static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
                        const struct keys *keys)
 {
@@ -327,10 +332,10 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
-    /* The first question may be lost before there is a session, and the second question follows
-     * within two renewals. The wait of elect init must allow for both questions. The wait must end
-     * before max-lease has passed, because a readmission would then ask again, and elect init must
-     * not readmit the member. */
+    /* The first message to another member may be lost, because there is no session with it yet. The
+     * second message follows within two renewals, so elect init must wait long enough for both. The
+     * wait must be shorter than max-lease, because after that time the member would be readmitted,
+     * which only elect readmit may do. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;
@@ -347,8 +352,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Creates the state of a member. If another member remembers this member, the function refuses,
- * because this member has lost its state and its earlier promises may still be in force. */
+/* Creates the state of a member. Refuses to do so if another member remembers this one, because
+ * this one has then lost its state, and its earlier promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {

@@ -57,8 +57,8 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* Returns true if the verb may be suggested for a mistyped verb. A suggestion must not disturb a
- * leader or replace a state. */
+/* Returns true if this verb may be suggested after a typing error. A suggestion must never lead to
+ * a command that disturbs a leader or replaces a state. */
 static bool is_harmless(const struct verb *v)
 {
     return v->run != cmd_resign && v->run != cmd_transfer && v->run != cmd_pause &&
@@ -102,7 +102,7 @@ static int help(const char *name)
     return EXIT_FINE;
 }
 
-/* `word` is the argument after the verb, or NULL. */
+/* Prints the version. `word` is the argument after the verb, or NULL if there is none. */
 static int print_version(const char *word)
 {
     if (word != NULL && asks_help(word))
@@ -113,7 +113,8 @@ static int print_version(const char *word)
     return EXIT_FINE;
 }
 
-/* Returns the index of the verb, or 0 if there is no verb. Options may precede the verb. */
+/* Returns the index of the verb on the command line, or 0 if there is no verb. Options may come
+ * before the verb. */
 static int find_verb(int argc, char **argv)
 {
     static const char *const valued[] = {"-o", "--output", "-c",   "--config", "-g", "--group",
@@ -150,7 +151,7 @@ static int run(int argc, char **argv)
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
         return unknown_verb(argv[at]);
-    char *name = argv[at]; /* options that precede the verb are moved after it */
+    char *name = argv[at]; /* options that stand before the verb are moved behind it */
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
     argv[1] = name;
     return verb->run(argc - 1, argv + 1);

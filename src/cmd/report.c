@@ -98,7 +98,8 @@ static void report_json(const struct outcome *o, const char *expectation)
     print_json(object);
 }
 
-/* Prints the outcome of an election in the lab. For a world, trace_outcome prints the outcome. */
+/* Prints the outcome of an election that ran in the lab. For an election in a world, trace_outcome
+ * does this. */
 static void report_text(const struct outcome *o)
 {
     const char *gap = ": ";

@@ -77,7 +77,7 @@ static const struct option_spec own[OWN_COUNT] = {
 };
 
 struct words {
-    const char *value[OWN_COUNT]; /* "" for a switch that was given */
+    const char *value[OWN_COUNT]; /* the values of the options; "" for an option without a value */
 };
 
 static void take(void *context, int option, const char *value)
@@ -92,7 +92,7 @@ static int complain(const char *what, const char *why)
     return EXIT_RUN_FAILED;
 }
 
-/* ---- the values of the options ---- */
+/* ---- the values of the options of elect run ---- */
 
 static bool read_time(const struct words *w, enum own which, int64_t *to)
 {
@@ -133,7 +133,8 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
     return false;
 }
 
-/* Returns the number of a signal such as TERM, SIGTERM or 15, or 0 if the signal does not exist. */
+/* Returns the number of the signal with this name or number, such as TERM, SIGTERM or 15. Returns 0
+ * if there is no such signal. */
 static int signal_number(const char *word)
 {
     uint64_t number;
@@ -188,7 +189,8 @@ static bool read_on_lose(const struct words *w, struct run_options *o)
     return true;
 }
 
-/* Returns false, with a complaint, if an option has no effect together with another one. */
+/* Checks that no option makes another option ineffective. If one does, prints an error message and
+ * returns false. */
 static bool options_fit(const struct words *w, const struct run_options *o)
 {
     static const struct {
@@ -259,7 +261,7 @@ static const char help[] =
     "(-n); 75 leadership was lost; 124 the local member did not lead within --max-wait; 125 elect "
     "run failed; 126 CMD cannot be executed; 127 CMD not found.";
 
-/* Returns the index of the first "--", or argc if there is none. */
+/* Returns the index of the first argument "--", or argc if there is none. */
 static int split(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -268,8 +270,8 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* Returns true, after a complaint, if the command line has --resign, which only earlier versions
- * accept. */
+/* Returns true, after an error message, if the command line contains the option --resign, which
+ * this version no longer accepts. */
 static bool has_removed_option(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -281,7 +283,8 @@ static bool has_removed_option(int argc, char **argv)
     return false;
 }
 
-/* Finds the run socket and the status socket. Returns 0, or an exit status after a complaint. */
+/* Finds the paths of the daemon's run and status sockets. Returns 0 or, after an error message, an
+ * exit status. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
     const char *dot;
@@ -293,7 +296,7 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
     if (snprintf(status, CONFIG_FILE, "%.*s%s", length, run, beside ? ".status" : "") >=
         CONFIG_FILE)
         return complain(run, "the path is too long for a socket: use at most 107 bytes");
-    config_make_absolute(status); /* the command may change its working directory */
+    config_make_absolute(status); /* so that it stays valid when the command changes its folder */
     return 0;
 }
 

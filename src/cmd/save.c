@@ -10,16 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a temporary file in the folder of the target, so that an old file stays unchanged until the
- * new one is complete. If the target is a symbolic link, the link stays and the file to which it
- * points is replaced. */
+/* Opens a temporary file in the same folder as the file `save`. It replaces that file only when it
+ * is complete, so an old file stays unchanged until then. If `save` is a symbolic link, the file to
+ * which the link points is replaced, and the link stays. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* the file need not exist */
+    if (realpath(save, file) == NULL) /* realpath fails if there is no such file yet */
         snprintf(file, PATH_MAX, "%s", save);
     if (stat(file, &st) == 0) {
         mode = st.st_mode & 0777;
@@ -34,7 +34,8 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* The name "-" is refused, because it usually means standard output. */
+/* Returns true if the file can be written. The name "-" is refused, because it usually means
+ * standard output. */
 bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
@@ -61,8 +62,8 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* The script is parsed from its text, so that the replay is the same as for a user who receives the
- * file. */
+/* Replays a script. The script is first parsed from its text, as it will be for a user who receives
+ * the file, so that both see the same replay. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

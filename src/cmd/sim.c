@@ -218,7 +218,8 @@ static bool set_file(struct request *r, const char *file)
     return true;
 }
 
-/* Returns EXIT_FINE, an exit status after a complaint, or -1 if the help must be printed. */
+/* Parses the command line. Returns EXIT_FINE, or -1 if the help must be printed, or an exit status
+ * after an error message. */
 static int parse(struct request *r, int argc, char **argv)
 {
     struct args args = {.verb = "sim", .argc = argc, .at = 1, .argv = argv};
@@ -250,8 +251,8 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Warns about an even number of voters, because one voter fewer would tolerate the same number of
- * failures. */
+/* Warns if the number of voters is even, because a cluster with one voter fewer would survive as
+ * many failures. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
@@ -404,8 +405,9 @@ static int run_one(const struct request *r, struct play *p)
 
 /* ---- many elections ---- */
 
-/* Adds the command that replays a single run. The command has no --runs or --seed, and sets the
- * failure detector as in the runs. */
+/* Writes to `t` the command that replays a single one of many runs. The command contains the same
+ * options without --runs and --seed, and sets the failure detector to the same mode as in the
+ * runs. */
 static void replay_command(const struct request *r, int argc, char **argv, bool detector,
                            struct text *t)
 {
@@ -450,7 +452,7 @@ static int run_many(const struct request *r, struct play *p, int argc, char **ar
 
 int cmd_sim(int argc, char **argv)
 {
-    static struct request r; /* this request is too large for the stack */
+    static struct request r; /* static, because it is too large for the stack */
     static struct play p;
     int status = parse(&r, argc, argv);
     if (status == -1)

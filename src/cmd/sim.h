@@ -1,4 +1,5 @@
-/* The request that `elect sim` parses from its command line, and the outcome that it reports. */
+/* The request that the user makes with the command line of `elect sim`, and the outcome that is
+ * reported. */
 #ifndef ELECT_CMD_SIM_H
 #define ELECT_CMD_SIM_H
 
@@ -13,8 +14,8 @@ enum trace_mode { TRACE_UNSAID, TRACE_TEXT, TRACE_JSON, TRACE_NONE };
 
 struct request {
     struct experiment experiment;
-    const char *file;          /* a scenario, or NULL */
-    const char *not_with_file; /* a given option that is not allowed with a scenario */
+    const char *file;          /* the file with the scenario; NULL: there is none */
+    const char *not_with_file; /* an option that is not allowed with a scenario file */
     const char *trace_file;
     enum trace_mode trace;
     bool rewrite, json, quiet, verbose, runs_given, storm, troubles, replays;
@@ -25,10 +26,10 @@ struct request {
 
 /* The outcome of one election, in a world or in the lab. */
 struct outcome {
-    struct elect_config config; /* its algorithm determines the names of messages */
+    struct elect_config config; /* its algorithm determines how messages are named */
     const struct world *world;  /* NULL: the election was held in the lab */
     bool agreed;
-    uint32_t leader; /* an id, if agreed */
+    uint32_t leader; /* the id of the leader, if `agreed` */
     uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;
     unsigned violations;
     const struct violation *violation;
@@ -38,7 +39,7 @@ void outcome_of_play(struct outcome *o, const struct play *p);
 int outcome_exit(const struct outcome *o);
 void report_outcome(const struct outcome *o, const char *expectation, bool json);
 
-/* The outcomes of many elections. */
+/* Statistics on the outcomes of many elections. */
 #define REPORT_MAX_SEEDS 10
 struct statistics {
     struct elect_config config;
@@ -46,7 +47,7 @@ struct statistics {
     struct tally leader, time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks,
         heartbeats;
     unsigned failed;
-    /* the first seeds that ended without agreement or with a violation */
+    /* the first seeds whose election ended without agreement or violated a property */
     uint64_t failed_seed[REPORT_MAX_SEEDS];
 };
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
@@ -56,21 +57,22 @@ void report_statistics(const struct statistics *s, const char *command, bool jso
 
 /* A listener that prints the trace of an election, collects it, or both. */
 struct trace {
-    FILE *out; /* NULL: nothing is printed */
+    FILE *out; /* NULL: the trace is not printed */
     enum trace_mode mode;
     bool verbose;
-    char *text; /* the collected trace; unused unless `collects` */
+    char *text; /* the collected trace, if `collects` is true */
     size_t length, room;
     bool collects;
 };
 void trace_happening(void *trace, const struct world *w, const struct happening *h);
 void trace_collect(struct trace *t, const char *text, size_t length);
-/* Adds the last lines of a trace: the leader and the violated property, if any. */
+/* Adds the last lines of a trace to `t`. They contain the leader and any violated property. */
 void trace_outcome(const struct play *p, struct text *t);
-/* Returns the file of --trace-file or, without this option, the default stream. Returns NULL after
- * a complaint. */
+/* Opens the file that --trace-file names. Without this option, returns the default stream. If this
+ * fails, prints the reason and returns NULL. */
 FILE *trace_open(const struct request *r);
-/* Closes the file of --trace-file. Returns `status`, or EXIT_IO if writing failed. */
+/* Closes the file that --trace-file names. Returns `status`, or EXIT_IO if writing to the file
+ * failed. */
 int trace_close(const struct request *r, FILE *out, int status);
 
 /* Shows a progress bar if standard error is a terminal. `total` is 0 if the total is unknown. */
@@ -79,14 +81,16 @@ void progress_clear(void);
 
 /* ---- save.c ---- */
 
-/* Returns true if the file can be written. Call this before a long computation. */
+/* Returns true if the file can be written. Call this before a long computation whose result goes to
+ * the file. */
 bool save_possible(const char *save);
-/* Writes the script of a scenario and its trace. Returns false after a complaint. */
+/* Writes a file with the script of a scenario and its trace. If this fails, prints the reason and
+ * returns false. */
 bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
                    const char *story);
-/* Plays a script and returns its trace, which the caller frees. Returns NULL with a complaint if
- * the property is not violated; with PROPERTY_COUNT, no violation is required. Stores the outcome
- * in `end`, unless `end` is NULL. */
+/* Replays a script and returns its trace, which the caller must free. If the replay does not
+ * violate `property`, sets `complaint` and returns NULL. PROPERTY_COUNT means that no violation is
+ * required. If `end` is not NULL, stores the outcome there. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end);
 

@@ -89,11 +89,12 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
-/* the most lines on each side, not counting equal lines at the beginning and at the end */
+/* The most lines of each trace that are compared to print a difference. Equal lines at the
+ * beginning and at the end of both traces do not count. */
 #define MAX_DIFF 4000
 
-/* common[i][j] is the length of the longest common subsequence of the lines a[i], a[i + 1] ... and
- * b[j], b[j + 1] ... */
+/* Prints the lines in which two texts differ. common[i][j] is the length of the longest common
+ * subsequence of the lines from a[i] on and the lines from b[j] on. */
 static void print_middle(const struct lines *a, size_t i, size_t a_end, const struct lines *b,
                          size_t j, size_t b_end)
 {
@@ -142,8 +143,8 @@ static void print_diff(const struct lines *a, const struct lines *b)
         fprintf(stderr, "  ... (further differences are not shown)\n");
 }
 
-/* Returns true, and prints the difference, if the traces differ. The kind of line endings, and a
- * missing newline at the end, are ignored. */
+/* Compares two traces. If they differ, prints the difference and returns true. Different kinds of
+ * line ends, or a missing newline at the end, do not count as a difference. */
 static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};
@@ -163,9 +164,8 @@ static bool differs(const struct request *r, const char *expected, const char *t
 
 /* ---- rewriting ---- */
 
-/* Writes a new file in the same folder, which then replaces the old file. The old file therefore
- * stays unchanged until the new one is complete. A symbolic link stays, and the file to which it
- * points is replaced. */
+/* Writes a new file in the same folder, and replaces the old file with it only when it is complete.
+ * If `link` is a symbolic link, the file to which it points is replaced, and the link stays. */
 static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
     char name[PATH_MAX + 8], file[PATH_MAX];
@@ -191,8 +191,8 @@ static int rewrite(const char *link, const char *text, size_t script, const char
     return EXIT_IO;
 }
 
-/* Keeps the file up to the ---- line, and writes the trace after that line. If the line is missing,
- * it is added. */
+/* Replaces the trace in a scenario file. The trace is the part after the line ----, which is added
+ * if it is missing. The rest of the file is kept. */
 static int write_expectation(const struct request *r, const struct scenario *s, const char *text,
                              const char *told)
 {
@@ -232,7 +232,8 @@ static int judge(const struct request *r, const struct scenario *s, const struct
     return status;
 }
 
-/* Complains about a line of the scenario, or about the whole file if `line` is 0. */
+/* Prints an error message about line `line` of the scenario, or about the whole file if `line` is
+ * 0. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
     char where[PATH_MAX + 16];

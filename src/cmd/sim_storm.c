@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SECOND 1000                      /* in ticks; a tick of a storm is a millisecond */
-#define SEED   (UINT64_C(3600) * SECOND) /* the duration of the storms of one seed */
+#define SECOND 1000                      /* in ticks; a tick of a storm lasts a millisecond */
+#define SEED   (UINT64_C(3600) * SECOND) /* how many ticks of a storm one seed simulates */
 
 static volatile int stop;
 
@@ -165,7 +165,8 @@ static bool save(const char *file, const char *script, enum property property)
     return saved;
 }
 
-/* Simulates the seed again, records its steps, and saves the steps that the violation needs. */
+/* Simulates the storm of this seed again and records its steps. Removes all steps that the
+ * violation does not need, and saves the others. */
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {
@@ -204,7 +205,7 @@ int sim_storm(const struct request *r, struct play *p)
 {
     struct storm_report report = {0};
     struct elect_config c;
-    struct text complaint; /* ignored, because the settings have been checked */
+    struct text complaint; /* stays empty: the settings have already been checked */
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;
@@ -212,7 +213,8 @@ int sim_storm(const struct request *r, struct play *p)
     text_clear(&complaint);
     if (r->replays && !r->quiet && out == NULL)
         return EXIT_USAGE;
-    /* The order of a shuffled ring is the same for all seeds. */
+    /* If the ring is shuffled, its order comes from the first seed and stays the same for all other
+     * seeds. */
     setup_config(&r->experiment.setup, r->experiment.setup.seed, &c, &complaint);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);

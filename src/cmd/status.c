@@ -33,11 +33,12 @@ int cmd_is_leader(int argc, char **argv)
         return ~status;
     int64_t asked = boottime_now();
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
-    /* If the group does not exist, EXIT_NO would wrongly mean that the member does not lead. */
+    /* Without an answer, EXIT_NO means that the group does not exist. It is replaced, because the
+     * user would take it to mean that the member does not lead. */
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
-    /* The remaining time counts from the time before the request. An answer that has expired, for
-     * example because this process was stopped, is therefore never used. */
+    /* The remaining time of the office is counted from a time before the request. If this process
+     * was stopped in the meantime, it therefore never reports an office that has already ended. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define SECOND     1000000
-#define NAME_WIDTH 16 /* the column of names in the table; a longer name gets a separate line */
+#define NAME_WIDTH 16 /* columns for a name; a longer name gets a separate line */
 
 /* ---- times ---- */
 
@@ -32,7 +32,7 @@ static void add_duration(struct text *t, double seconds)
     text_add(t, text);
 }
 
-/* Adds a date, and the time since then by the clock of this machine. */
+/* Adds a date, and how long ago that was according to the clock of this machine. */
 static void add_date(struct text *t, const char *date)
 {
     struct tm tm = {0};
@@ -55,7 +55,7 @@ static bool has_quorum(const json_t *group)
     return field_integer(q, "reachable") >= field_integer(q, "needed");
 }
 
-/* Adds the leader and its term. */
+/* Adds the name of the leader and its term. */
 static void add_leader(struct text *t, const json_t *group)
 {
     char term[ELECT_TERM_TEXT];
@@ -159,7 +159,7 @@ static void add_run(struct text *t, const json_t *work)
     text_add(t, text);
 }
 
-/* Prints the work of a leader that is another member, according to that leader's latest report. */
+/* Prints what work another member does as leader, according to that member's latest report. */
 static void print_leader_work(const json_t *group)
 {
     const json_t *work = json_object_get(group, "leader_work");
@@ -247,7 +247,8 @@ static bool contains(const json_t *names, const char *name)
     return found;
 }
 
-/* Returns whether the member votes in all groups that are shown, in some, or in none. */
+/* Returns "yes", "some" or "no": whether the member votes in all, in some or in none of the groups
+ * that are shown. */
 static const char *vote_of(const json_t *groups, const char *name)
 {
     size_t i, votes = 0;
@@ -256,8 +257,8 @@ static const char *vote_of(const json_t *groups, const char *name)
     return votes == 0 ? "no" : votes == json_array_size(groups) ? "yes" : "some";
 }
 
-/* Returns "leader", "aside" or "heir" if the member is one of these, and otherwise "". The result
- * is also "" if several groups are shown. */
+/* Returns "leader", "aside" or "heir" if the member has this role in the group, and "" if it has
+ * none of them. Returns "" also if several groups are shown. */
 static const char *part_of(const json_t *groups, const char *name)
 {
     const json_t *group = json_array_get(groups, 0);

@@ -4,12 +4,12 @@
 
 #include <jansson.h>
 
-/* Prints one line for a group: its leader, the time since the leader took office, and problems. */
+/* Prints one line about a group: who leads it, since when, and any problems. */
 void status_print_group(const json_t *group);
-/* Prints a table of the members, with their addresses. */
+/* Prints a table of the members and their addresses. */
 void status_print_members(const json_t *status);
-/* Prints one screen: for each group its leader and its work, then the members and the worst
- * finding. */
+/* Prints a whole screen: the leader of each group and its work, then the members, and then the most
+ * serious finding. */
 void status_print(const json_t *status);
 
 #endif

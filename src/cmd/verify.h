@@ -1,4 +1,4 @@
-/* Declarations shared by the files of `elect verify`. */
+/* Declarations that the files of `elect verify` share. */
 #ifndef ELECT_CMD_VERIFY_H
 #define ELECT_CMD_VERIFY_H
 
@@ -11,7 +11,8 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    /* a given option that is allowed only without a mandate, and one that needs a mandate */
+    /* the last given option that is allowed only without a mandate, and the last one that needs a
+     * mandate */
     const char *textbook, *mandate;
     struct numbers begin, crashing;
     uint64_t budget[6]; /* the values of OPTION_CRASHES to OPTION_JOINS */

@@ -1,4 +1,4 @@
-/* elect verify --mandate majority: sets the defaults, states the question to verify, and prints a
+/* elect verify --mandate majority: sets the defaults, describes what to verify, and prints a
  * report. */
 #include "verify.h"
 
@@ -8,8 +8,8 @@
     (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS | 1u << PROPERTY_RELEASED_LAST)
 #define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
 
-/* The smallest values for which one clock may run twice as fast as another. In each tick, a slow
- * clock advances by a quarter of the lease, and a fast clock by half of it. */
+/* The smallest settings with which one clock can run twice as fast as another. In each tick, a slow
+ * clock advances by a quarter of the lease, and a fast clock by half of the lease. */
 #define LEASE   "20"
 #define RENEWAL "3"
 #define DRIFT   "0.333333"
@@ -24,7 +24,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* there is never a complaint, because these values are valid */
+    struct text ignored; /* stays empty: these three settings are valid */
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
@@ -48,7 +48,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
             "time: leave it out");
     if (q->config.n > 8)
         return refuse(complaint, "too many processes", ": use at most 8 with a mandate");
-    if (q->max_term == 0) /* --terms was not given */
+    if (q->max_term == 0) /* 0: --terms was not given */
         q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
     if (!a->properties_given)
         *properties = claimed;
@@ -62,7 +62,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
         return refuse(complaint, "--rounds",
                       " needs --clocks bounded: with --clocks any a second "
                       "round has the same effects as the first");
-    q->reorder = true;        /* mailboxes are sets, without an order */
+    q->reorder = true;        /* messages may arrive in any order */
     q->config.stable = false; /* any process may win an election at any time */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;

@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS 60 /* time limit for an order, which is long enough for a busy machine */
-/* time limit for the end of the supervisor; then this process cleans up itself */
+#define ORDER_SECONDS 60 /* the time limit for an order, long enough for a busy machine */
+/* The time limit for the exit of the supervisor. After that, this process does the cleanup. */
 #define END_SECONDS 5
 
 const char *cluster_mandate(const struct cluster *g)
@@ -50,8 +50,8 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Binds the sockets of the supervisor, and chooses the addresses of the members. Each member sends
- * to a socket of the supervisor instead of another member. The members use random loopback
+/* Opens the sockets of the supervisor, and chooses the addresses of the members. Each member sends
+ * its packets to sockets of the supervisor, which passes them on. The members have random loopback
  * addresses, so that no other process takes their ports while a member is down. */
 static bool make_network(struct cluster *g, struct text *complaint)
 {
@@ -65,7 +65,7 @@ static bool make_network(struct cluster *g, struct text *complaint)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
         fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
-            close(probe); /* frees the address, so that the daemon can bind it */
+            close(probe); /* frees the address for the daemon */
     }
     return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
 }
@@ -95,7 +95,8 @@ static bool write_config(const struct cluster *g, unsigned me, const char *clust
     return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
 }
 
-/* State files that exist already are kept. */
+/* Writes the configurations and the state files of all members. Existing state files are not
+ * replaced. */
 bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
@@ -157,12 +158,12 @@ static bool fork_supervisor(struct cluster *g, struct text *complaint)
 bool cluster_begin(struct cluster *g, struct text *complaint)
 {
     g->lock = g->channel = -1;
-    /* with SIGCHLD ignored, waitpid could not report the end of children */
+    /* If SIGCHLD were ignored, waitpid could not report that a child has exited. */
     signal(SIGCHLD, SIG_DFL);
     if (sodium_init() < 0)
         return text_complain(complaint, "cannot use keys", "libsodium finds no random numbers",
                              ", check /dev/urandom");
-    tree_adopt(); /* if the supervisor is killed, its daemons become children of this process */
+    tree_adopt(); /* if the supervisor is killed, this process becomes the parent of the daemons */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)
@@ -187,12 +188,12 @@ bool cluster_order(struct cluster *g, enum order order, unsigned member)
     ssize_t got;
     do
         got = recv(g->channel, &done, 1, 0);
-    while (got < 0 && errno == EINTR); /* SIGCONT or a freezer has interrupted recv */
+    while (got < 0 && errno == EINTR); /* SIGCONT or a freezer may interrupt recv */
     return got == 1;
 }
 
-/* Waits until the supervisor has cleaned up and ended. Returns false if the supervisor had to be
- * killed. */
+/* Waits until the supervisor has cleaned up and exited. Returns false if it did not exit in time
+ * and was killed, or if it failed. */
 static bool supervisor_has_cleaned_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};

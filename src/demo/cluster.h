@@ -4,9 +4,9 @@
  *
  * The supervisor is a separate process and the parent of the daemons. The supervisor relays every
  * packet between the daemons, so that connections can be cut without root privileges. If the
- * process that started the supervisor ends for any reason, the supervisor kills the daemons and
- * removes the folder. If the supervisor ends unexpectedly, the kernel kills the daemons, and the
- * process that started the supervisor removes the folder.
+ * process that started the supervisor exits for any reason, the supervisor kills the daemons and
+ * removes the folder with their files. If the supervisor exits unexpectedly, the kernel kills the
+ * daemons, and the process that started the supervisor removes the folder.
  */
 #ifndef ELECT_DEMO_CLUSTER_H
 #define ELECT_DEMO_CLUSTER_H
@@ -20,57 +20,58 @@
 #include <sys/types.h>
 #include <termios.h>
 
-#define CLUSTER_MEMBERS 9 /* the most members; their names are 1 to 9 */
+#define CLUSTER_MEMBERS 9 /* the largest number of members; their names are 1 to 9 */
 #define CLUSTER_FEWEST  3
 #define CLUSTER_PATH    96
 
-/* Memory that is shared with the supervisor. Times are in microseconds of CLOCK_BOOTTIME, as in the
- * daemons. */
+/* The memory that the supervisor shares with the process that started it. Times are in microseconds
+ * of CLOCK_BOOTTIME, the clock that the daemons use. */
 struct cluster_page {
-    /* stands: SIGSTOP has stopped the member */
+    /* runs: the member is running; stands: it is suspended by SIGSTOP */
     _Atomic bool runs[CLUSTER_MEMBERS], stands[CLUSTER_MEMBERS];
-    _Atomic int64_t done[CLUSTER_MEMBERS]; /* the time just before its last order was carried out */
+    _Atomic int64_t done[CLUSTER_MEMBERS]; /* when the last order to the member began */
     _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass only between members of the same part */
-    _Atomic bool terminal;                 /* the terminal must be restored */
-    struct termios before;                 /* the settings to restore */
+    _Atomic bool terminal;                 /* true if the terminal's settings must be restored */
+    struct termios before;                 /* the terminal's settings that must be restored */
 };
 
 struct cluster {
     unsigned members;
     uint8_t algorithm, mandate;
-    uint8_t identity[16]; /* of the cluster; all zeros until it is chosen at random */
+    uint8_t identity[16]; /* the random id of the cluster; all zeros until it is chosen */
     char folder[CLUSTER_PATH];
     struct cluster_page *page;
     struct sockaddr_in place[CLUSTER_MEMBERS]; /* the address of each member */
-    /* seen[a][b]: the address to which a sends packets for b */
+    /* seen[a][b]: the address to which member a sends its packets for member b */
     struct sockaddr_in seen[CLUSTER_MEMBERS][CLUSTER_MEMBERS];
-    /* relay[a][b]: the supervisor's socket with the address seen[a][b] */
+    /* relay[a][b]: the supervisor's socket that receives the packets of member a for member b */
     int relay[CLUSTER_MEMBERS][CLUSTER_MEMBERS];
-    int lock, channel, terminal; /* -1: none */
+    int lock, channel, terminal; /* file descriptors; -1: not open */
     pid_t supervisor;
 };
 
 enum order {
     ORDER_START,
-    ORDER_KILL,  /* kill -9 of the member only, so that its guardian sends a testament */
-    ORDER_CRASH, /* kill -9 of the member and its guardian, like the loss of a machine */
+    ORDER_KILL,  /* kill -9 of the member alone; its guardian then sends a testament */
+    ORDER_CRASH, /* kill -9 of the member and its guardian, as if their machine failed */
     ORDER_STOP,
     ORDER_CONTINUE,
 };
 
-/* Prepares the files and starts the supervisor. If this fails, removes everything and returns false
- * with a complaint. Call this before any thread exists, and with the signal mask of the
- * demonstration. */
+/* Prepares the files and starts the supervisor. If this fails, removes everything, sets `complaint`
+ * and returns false. The caller must not have started any thread yet, and must have set the signal
+ * mask of the demonstration. */
 bool cluster_begin(struct cluster *g, struct text *complaint);
-/* Returns true when the order has been carried out, or false if the supervisor has ended. */
+/* Waits until the supervisor has carried out the order. Returns false if the supervisor has
+ * exited. */
 bool cluster_order(struct cluster *g, enum order order, unsigned member);
-/* Writes the configurations of all members again. The changes take effect when a member starts. */
+/* Writes the configuration files of all members again. A member reads its file when it starts. */
 bool cluster_configure(struct cluster *g, struct text *complaint);
 void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
                     size_t room);
 void cluster_end(struct cluster *g);
 
-/* Returns the mandate as a word of the configuration. */
+/* Returns the configuration's word for the mandate of the cluster: "none" or "majority". */
 const char *cluster_mandate(const struct cluster *g);
 
 #endif

@@ -11,10 +11,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* microseconds between two redraws, and between two rounds of requests to the members */
+/* how many microseconds pass between two redraws, and also between two rounds of requests to the
+ * members */
 #define TICK              100000
 #define COLUMNS_OF_A_HINT 80
-#define OTHERS            2 /* descriptors other than the terminal and those of the monitor */
+#define OTHERS            2 /* file descriptors besides the terminal and those of the monitor */
 
 /* ---- start and end ---- */
 
@@ -95,7 +96,7 @@ void demo_heal(struct demo *d)
     monitor_note(&d->monitor, boottime_now(), "the network is whole again");
 }
 
-/* Ends all processes and starts them again with the next algorithm. */
+/* Kills all members and starts them again, with the next election algorithm. */
 static void next_algorithm(struct demo *d)
 {
     char text[MONITOR_TEXT];
@@ -118,7 +119,7 @@ static void next_algorithm(struct demo *d)
 
 /* ---- a turn ---- */
 
-/* Handles ^Z by stopping this process. The daemons continue. */
+/* Handles ^Z: stops this process, but lets the daemons continue. */
 static void suspend(struct demo *d)
 {
     sigset_t only;
@@ -127,8 +128,8 @@ static void suspend(struct demo *d)
     if (d->cluster.terminal >= 0)
         screen_leave(&d->cluster);
     raise(SIGTSTP);
-    /* As soon as the signal is unblocked, it stops this process, unless the process group is
-     * orphaned. */
+    /* This process stops as soon as SIGTSTP is unblocked. In an orphaned process group, it does not
+     * stop. */
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     sigprocmask(SIG_BLOCK, &only, NULL);
     if (d->cluster.terminal >= 0)
@@ -148,7 +149,8 @@ static void take_signal(struct demo *d)
     }
 }
 
-/* Chooses the leader for the next orders, unless the user has chosen a process. */
+/* If there is one leader, makes it the target of the user's next keys, unless the user has chosen
+ * another process. */
 static void choose_leader(struct demo *d)
 {
     unsigned leader[CLUSTER_MEMBERS];
@@ -186,7 +188,7 @@ static void press(struct demo *d, char key)
     if (key == '?')
         d->help = d->help < screen_help_pages(&d->cluster) ? d->help + 1 : 0;
     else if (d->help != 0 && key != 'q')
-        key = ' '; /* the key only closes the help */
+        key = ' '; /* this key press closes the help and does nothing else */
     if (key != '?')
         d->help = 0;
     if (d->changing && key != 'q')
@@ -219,7 +221,7 @@ static void take_keys(struct demo *d)
     if (got < 0 && errno != EAGAIN && errno != EINTR)
         d->ended = SIGHUP;
     for (ssize_t i = 0; i < got; i++)
-        if (keys[i] == '\x1b') /* an escape sequence, such as an arrow key, has no meaning here */
+        if (keys[i] == '\x1b') /* escape sequences, for example of arrow keys, are ignored */
             return;
         else
             press(d, keys[i]);
@@ -270,6 +272,6 @@ void demo_live(struct demo *d)
     while (demo_turn(d)) {
         if (d->next_algorithm)
             next_algorithm(d);
-        d->next_algorithm = false; /* ignores `a` keys that were pressed in the meantime */
+        d->next_algorithm = false; /* ignores further presses of `a` during the change */
     }
 }

@@ -1,6 +1,7 @@
-/* Makes and removes temporary folders. Other users can write to /tmp and put links there. To be
- * safe, the code that removes a folder opens each subfolder through the descriptor of its parent.
- * This code never looks up a path twice and never follows a link. */
+/* Makes and removes temporary folders. Other users can write to /tmp and put links there. A link
+ * could lead the code that removes a folder to the files of another folder. This code therefore
+ * opens each subfolder through the descriptor of its parent, never looks up a path twice and never
+ * follows a link. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 #define PREFIX "elect-demo-"
-/* limit for the path of the parent folder, because the path of a socket must be short */
+/* The longest path of the parent folder. It is limited because the paths of sockets in the folder
+ * must be short. */
 #define LONGEST 48
 #define DEPTH   4
 #define LOCK    "lock"
@@ -31,14 +33,14 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Returns true if the folder belongs to this user and no other user can put files into it. */
+/* Returns true if the folder belongs to this user, and only this user can put files into it. */
 static bool is_ours(int folder)
 {
     struct stat is;
     return fstat(folder, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 0777) == 0700;
 }
 
-/* Removes as many files from the folder as possible, and closes the descriptor. */
+/* Removes as many files from the folder as possible, and closes its descriptor. */
 static void empty(int folder, unsigned depth)
 {
     DIR *all = fdopendir(folder);
@@ -71,8 +73,8 @@ static void remove_from(int above, const char *name)
     int again = dup(folder);
     empty(folder, DEPTH);
     if (again >= 0) {
-        /* The lock is removed last. If this process is killed before that, the next demonstration
-         * cleans up. */
+        /* The lock file is removed last. If this process is killed earlier, the next demonstration
+         * finds the free lock and removes the rest. */
         unlinkat(again, LOCK, 0);
         close(again);
     }
@@ -91,9 +93,9 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Removes a folder if its lock is free, which means that its demonstration has ended. An empty
- * folder is removed, too. A demonstration that was about to create its lock in an empty folder
- * makes a new folder. */
+/* Removes the folder of a demonstration that has ended: its lock is free. Also removes an empty
+ * folder. A demonstration that was just about to create its lock file in an empty folder makes a
+ * new folder instead. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);
@@ -124,8 +126,8 @@ void folder_clean_up(void)
         close(above);
 }
 
-/* Creates the lock and returns its descriptor, or -1. errno is ENOENT if another demonstration has
- * removed the folder. */
+/* Creates the lock file in a new folder and locks it. Returns its descriptor, or -1 after an error.
+ * errno is ENOENT if another demonstration has removed the folder in the meantime. */
 static int lock_in(const char *path)
 {
     char name[LONGEST + 32];

@@ -24,36 +24,38 @@ struct conversation {
     char *bytes;
 };
 
-/* The latest report of a member. */
+/* A member's latest report about itself. */
 struct seen {
-    int64_t at; /* when the latest answered question was sent; 0: the member has not answered yet */
-    int64_t until; /* when its office ends, unless it is renewed */
+    int64_t at;    /* when its latest answered request was sent; 0: no answer yet */
+    int64_t until; /* when its office will end, unless the member renews it */
     bool leads;
-    unsigned leader; /* the leader that it follows; CLUSTER_MEMBERS: none */
+    unsigned leader; /* the leader that the member follows; CLUSTER_MEMBERS: none */
     uint64_t term;
     char state[32];
-    int64_t settled; /* when it last began to lead or to follow a leader */
-    int64_t told;    /* the latest request for steps after which the member had no further steps */
+    int64_t settled; /* when it last started to lead or to follow a leader */
+    int64_t told;    /* all steps up to this time have been reported */
     uint64_t sent, taken;
-    double sends, takes; /* packets per second */
-    int64_t counted;     /* when `sends` and `takes` were computed */
+    double sends, takes; /* packets that the member sends and receives per second */
+    int64_t counted;     /* when the packet rates were computed */
 };
 
-/* A line of the chronicle. Members that take the same step for the same reason share a line. */
+/* A line of the chronicle. Several members that take the same step for the same reason share one
+ * line. */
 struct line {
     int64_t at;
-    /* the first member with this step; CLUSTER_MEMBERS: an act of the user or script */
+    /* The member that took the step first. CLUSTER_MEMBERS means an action of the user or the
+     * script. */
     unsigned member;
-    unsigned others; /* the set of other members with this step */
+    unsigned others; /* the set of the other members that took the step */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };
 
-/* An office that a member held. */
+/* A period in which a member was in office. */
 struct office {
     unsigned member;
-    int64_t from, until; /* until: 0 while the office lasts */
-    int64_t lease;       /* the end of its lease according to the latest report; 0: no lease */
+    int64_t from, until; /* `until` is 0 while the member is in office */
+    int64_t lease;       /* when the lease ends, as last reported; 0: there is no lease */
 };
 
 struct monitor {
@@ -62,7 +64,7 @@ struct monitor {
     struct seen seen[CLUSTER_MEMBERS];
     int64_t story_next[CLUSTER_MEMBERS];
     unsigned lines, offices;
-    uint64_t opened; /* the number of all offices, including those that are no longer stored */
+    uint64_t opened; /* the number of offices so far; not all are still stored */
     struct line line[MONITOR_LINES];
     struct office office[MONITOR_OFFICES];
 };
@@ -72,40 +74,39 @@ void monitor_end(struct monitor *e);
 
 /* Sends a request to every member that has no unanswered request. */
 void monitor_look(struct monitor *e);
-/* Adds the descriptors to wait for, and returns their number. */
+/* Fills `fd` with the descriptors on which answers can arrive, and returns their number. */
 unsigned monitor_poll(const struct monitor *e, struct pollfd *fd);
-/* Reads the answers that have arrived. */
+/* Reads all answers that have arrived so far. */
 void monitor_take(struct monitor *e);
 
-/* Orders the leader to resign, through this member. The outcome is added to the chronicle. */
+/* Asks this member to order the leader to resign. The outcome appears in the chronicle. */
 void monitor_resign(struct monitor *e, unsigned member);
-/* Adds an act of the user or the script to the chronicle. */
+/* Adds an action of the user or the script to the chronicle. */
 void monitor_note(struct monitor *e, int64_t at, const char *text);
-/* Records that the member was killed, which ends its office. */
+/* Records that the member was killed. If it was in office, its office ends at `at`. */
 void monitor_killed(struct monitor *e, unsigned member, int64_t at);
 
-/* Writes the text of a line, including the other members that took the step. */
+/* Writes the text of a line of the chronicle. The text names all members that took the step. */
 void monitor_line(const struct line *l, char *text, size_t room);
 
-/* Returns true if the member runs and has answered within the last second. */
+/* Returns true if the member is running and has answered within the last second. */
 bool monitor_answers(const struct monitor *e, unsigned member);
 bool monitor_leads(const struct monitor *e, unsigned member);
 /* Finds the members that lead now, and returns their number. */
 unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS]);
-/* Returns the leader that all running members in this part of the network follow, or
- * CLUSTER_MEMBERS if they do not agree. Stopped members are ignored. */
+/* Returns the leader if all running members in this part of the network follow the same one, and
+ * otherwise CLUSTER_MEMBERS. Members that are stopped are ignored. */
 unsigned monitor_agreed(const struct monitor *e, unsigned part);
-/* Returns true if all members that run and are not stopped have reported their steps up to that
- * time. */
+/* Returns true if all running members have reported their steps up to `time`. Members that are
+ * stopped are ignored. */
 bool monitor_told(const struct monitor *e, int64_t time);
-/* Returns the first office of `member` that began after `since`, or NULL if there is none yet.
- * CLUSTER_MEMBERS stands for any member. */
+/* Returns the first office of this member that began after `since`, or NULL if there is none yet.
+ * If `member` is CLUSTER_MEMBERS, the office may be that of any member. */
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
-/* Returns the longest time without a leader, either between two offices or since the last
- * office. */
+/* Returns the longest time without a leader. This is a time between two offices, or the time since
+ * the last one. */
 int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
-/* Returns the longest time during which two members led at once, in microseconds. Times before
- * `since` are ignored. */
+/* Returns the longest time, in microseconds, for which two members led at once after `since`. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 
 #endif

@@ -10,18 +10,19 @@ struct view {
     unsigned chosen;
     int64_t began;
     bool colour;
-    unsigned help; /* the page of the help that is shown, from 1; 0: the view is shown */
+    unsigned help; /* the number of the help page that is shown; 0: no help is shown */
     const char *hint;
 };
 
-/* Prepare the terminal for the view, and restore it afterwards. */
+/* The first function prepares the terminal for the live view, and the second restores its
+ * settings. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
 
-/* Returns the number of pages of the help on this terminal. */
+/* Returns how many pages the help has on a terminal of this size. */
 unsigned screen_help_pages(const struct cluster *g);
 
-/* Returns false if the terminal is gone. */
+/* Draws the live view or the help. Returns false if the terminal is gone. */
 bool screen_draw(const struct view *v);
 
 #endif

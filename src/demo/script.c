@@ -13,9 +13,9 @@
 struct script {
     struct demo *d;
     bool quiet;
-    int64_t act; /* when the current act began */
+    int64_t act; /* when the current act of the script began */
     unsigned leader;
-    unsigned found; /* the leader that ended the last wait */
+    unsigned found; /* the leader for which the script last waited */
 };
 
 /* ---- printing ---- */
@@ -56,7 +56,8 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-/* Returns the leader that meets a condition, or CLUSTER_MEMBERS if there is none yet. */
+/* A condition for which a script waits. Returns the leader that meets the condition, or
+ * CLUSTER_MEMBERS if no leader does yet. */
 typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
@@ -68,7 +69,8 @@ static const struct office *office_of(const struct script *s, unsigned member)
     return last;
 }
 
-/* Condition: all members agree on a leader, and the start of its office is known. */
+/* This condition is met when all members agree on a leader and it is known when the leader took
+ * office. */
 static unsigned agreed(const struct script *s)
 {
     unsigned leader = monitor_agreed(&s->d->monitor, 0);
@@ -76,15 +78,16 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-/* Condition: all members agree on a new leader, and the start of its office is known. */
+/* This condition is met when all members agree on a new leader and it is known when that leader
+ * took office. */
 static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);
     return leader != s->leader ? leader : CLUSTER_MEMBERS;
 }
 
-/* Condition: the majority has a new leader. With a mandate, the office of the old leader must also
- * have ended. */
+/* This condition is met when the majority has a new leader. With a mandate, the old leader must
+ * also have left office. */
 static unsigned parted(const struct script *s)
 {
     const struct office *old = office_of(s, s->leader);
@@ -92,8 +95,8 @@ static unsigned parted(const struct script *s)
     return fine ? agreed_on_new(s) : CLUSTER_MEMBERS;
 }
 
-/* Waits until a leader has met the condition for a short time, and until all members have reported
- * their steps up to that point. Returns false with a complaint if this takes too long. */
+/* Waits until a leader has met the condition for a short time and all members have reported their
+ * steps up to then. If this takes too long, sets `complaint` and returns false. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
@@ -112,7 +115,7 @@ static bool wait_for(struct script *s, condition *leader, const char *what, stru
     return true;
 }
 
-/* Returns the time from `since` until the last member began to lead or began to follow a leader. */
+/* Returns how long after `since` the last member started to lead or to follow a leader. */
 static int64_t settled_since(const struct script *s, int64_t since)
 {
     int64_t last = since;
@@ -123,7 +126,7 @@ static int64_t settled_since(const struct script *s, int64_t since)
 
 /* ---- acts ---- */
 
-/* Returns the time from `since` until the next office of that member began, or -1 if there is none.
+/* Returns how long after `since` this member next took office, or -1 if it has not done so.
  * CLUSTER_MEMBERS stands for any member. */
 static int64_t took_office(const struct script *s, unsigned member, int64_t since)
 {
@@ -143,9 +146,9 @@ static bool start(struct script *s, struct demo_measured *m, struct text *compla
     return true;
 }
 
-/* Kills the leader, with or without its guardian, and waits for another leader. *took is -1 if the
- * measurement failed because another leader was elected just before the kill, which can happen on a
- * slow machine. */
+/* Kills the leader, with or without its guardian, and waits for a new leader. If a new leader was
+ * elected just before the kill, which can happen on a slow machine, the measurement has failed, and
+ * *took is -1. */
 static bool crash(struct script *s, enum order order, int64_t *took, struct text *complaint)
 {
     unsigned victim = s->leader;
@@ -164,7 +167,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     return true;
 }
 
-/* Starts the members that are down. */
+/* Starts all members that are down, and waits until all members agree on a leader. */
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");
@@ -183,7 +186,8 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     return true;
 }
 
-/* Repeats the crash until the killed member was the leader when it was killed. */
+/* Crashes the leader and restarts it. Repeats this if the killed member turns out not to have been
+ * the leader when it was killed. */
 static bool crash_and_recover(struct script *s, enum order order, int64_t *crashed,
                               int64_t *recovered, struct text *complaint)
 {
@@ -194,7 +198,7 @@ static bool crash_and_recover(struct script *s, enum order order, int64_t *crash
     return true;
 }
 
-/* Cuts off the leader, and as many other members as possible while a majority remains. */
+/* Cuts the leader off from the majority, together with as many other members as possible. */
 static void cut(struct script *s)
 {
     struct demo *d = s->d;
@@ -236,15 +240,16 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
         return false;
     m->healed = settled_since(s, heals);
     int64_t two = monitor_two_at_once(&s->d->monitor, parts, boottime_now());
-    m->two = two > m->two ? two : m->two; /* the longest time in all partitions of the script */
+    m->two = two > m->two ? two : m->two; /* the longest time with two leaders so far */
     s->leader = s->found;
     tell_story(s);
     return true;
 }
 
-/* Returns true if the measurement is valid: the successor took office after the partition and,
- * under a mandate only, the old leader stopped. The measurement is invalid if another leader was
- * elected just before the partition, which can happen on a slow machine. */
+/* Returns true if the measurement of a partition is valid. The successor must have taken office
+ * after the partition began and, with a mandate, the old leader must have stopped. On a slow
+ * machine, another leader may be elected just before the partition; the measurement is then
+ * invalid. */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {
     return m->parted >= 0 && (d->cluster.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);

@@ -7,7 +7,8 @@
 /* Carries out orders until the other end of the channel is closed. */
 _Noreturn void supervisor_run(struct cluster *g, int channel);
 
-/* Restores the terminal, and removes the folder as soon as the daemons have ended. */
+/* Removes the folder as soon as the daemons have exited, and restores the settings of the
+ * terminal. */
 void supervisor_clean_up(const struct cluster *g);
 
 #endif

@@ -1,5 +1,5 @@
-/* See change.h. First finds the latest step in which a leader took office. The earlier steps then
- * show which member led before, and when its office ended. */
+/* See change.h. The search first finds the latest step in which a leader took office. The steps
+ * before it then show which member led before, and when that office ended. */
 #include "change.h"
 
 #include "../base/json.h"
@@ -7,11 +7,12 @@
 #include <string.h>
 
 #define SECOND    1000000
-#define LONG_REST (5 * SECOND) /* a longer gap between two steps separates unrelated changes */
-#define NEAR      64           /* a step may join one of this many previous lines */
+#define LONG_REST (5 * SECOND) /* a longer pause between steps separates two changes */
+#define NEAR      64           /* a step can be merged into one of this many latest lines */
 #define HEAVIEST  9
 
-/* How important a step is for the explanation of a change of leader. A weight of 0 counts as 1. */
+/* How much a step helps to explain a change of leader. A step whose rule is not listed has the
+ * weight 1. */
 static const uint8_t weights[HISTORY_RULE_COUNT] = {
     [ELECT_RULE_TAKES_OFFICE] = 9,
     [HISTORY_TESTAMENT] = 9,
@@ -64,10 +65,10 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* In step `s` a voter repeated a grant to a member, either because this member renewed its office
- * or because it was a candidate and repeated its request. The voter cannot distinguish the two
- * cases. Returns true if the recorder of the member covers that time, but does not show that the
- * member led in that term. */
+/* In step `s`, a voter repeated its grant to a member. Either the member renewed its office, or it
+ * was a candidate and repeated its request; the voter cannot tell which. Returns true if the
+ * member's own flight recorder covers that time but does not show that the member led in that
+ * term. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;
@@ -81,8 +82,9 @@ static bool never_led(const struct history *h, const struct history_step *s)
     return covered;
 }
 
-/* Returns the leader that this step mentions, or "" if the step mentions no leader. Under a
- * mandate, a process that an election chose is only nominated, and does not count as a leader. */
+/* Returns the name of the leader that this step mentions, or "" if it mentions none. With a
+ * mandate, a process that was elected by the algorithm does not count as leader, because it still
+ * needs grants from voters. */
 static const char *leader_in(const struct history *h, const struct history_step *s, uint64_t term)
 {
     if (s->leads > 0)
@@ -102,8 +104,8 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if the step shows that `who` was alive as leader: a voter granted it a lease, a
- * follower heard it, or `who` itself recorded that it led. */
+/* Returns true if the step shows that `who` was leader and alive: a voter granted it a lease, a
+ * follower heard from it, or `who` itself recorded that it led. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
     bool own = strcmp(h->name[s->member], who) == 0;
@@ -122,8 +124,8 @@ static void find_old(const struct history *h, struct history_change *c)
     const char *new = c->takes != NULL ? h->name[c->takes->member] : "";
     for (const struct history_step *s = h->step; s < c->limit; s++) {
         const char *who = leader_in(h, s, term);
-        /* A step after the change may have an earlier time than the change, because clocks
-         * differ. */
+        /* The clocks of the members differ, so a step that came after the change may seem to come
+         * before it. */
         if (*who != '\0' && (strcmp(who, new) != 0 || s->leads > 0))
             c->old = who;
         if (s->leads > 0)
@@ -140,9 +142,10 @@ static void find_old(const struct history *h, struct history_change *c)
         c->before = NULL;
 }
 
-/* Finds the best evidence for the end of the old office. The old leader's own record is the best,
- * even if the leader was stalled and recorded the end late. The next best is the testament from its
- * guardian, and then the records of other members that the office was released. */
+/* Finds the step that best shows when the old leader's office ended. The old leader's own record is
+ * the best evidence, even if the leader was stalled and recorded the end late. The testament that
+ * its guardian sent is the next best. Other members' records that the office was released come
+ * last. */
 static void find_end(const struct history *h, struct history_change *c)
 {
     const struct history_step *s, *all = h->step + h->steps;
@@ -163,15 +166,15 @@ static void find_end(const struct history *h, struct history_change *c)
     }
 }
 
-/* Computes the time without a leader. Without a mandate, only the old leader's own record shows
- * when its lead ended. */
+/* Computes how long there was no leader. Without a mandate, this is known only if the old leader
+ * recorded when it stopped leading. */
 static void measure(const struct history *h, struct history_change *c)
 {
     if (c->how == HISTORY_END_OWN) {
         c->measured = true;
         unsigned new = c->takes != NULL ? c->takes->member : 0;
         c->gap = c->at - c->end->over;
-        if (c->end->member != new) /* the two times come from different clocks */
+        if (c->end->member != new) /* the two times were read from different clocks */
             c->error = ((c->end->member != 0) + (new != 0)) * h->error;
     } else if (c->sign != NULL && history_mandated(h)) {
         c->measured = true;
@@ -185,7 +188,7 @@ static const struct history_step *begin_of(const struct history *h, const struct
 {
     const struct history_step *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct history_step *first = after != NULL ? after + 1 : h->step;
-    if (c->takes == NULL) /* there may have been no leader for a long time */
+    if (c->takes == NULL) /* no new leader: show all steps since the old one */
         return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;
@@ -216,7 +219,7 @@ static void add_line(struct history_change *c, const struct history_step *s)
                               .weight = s == c->sign || s->leads != 0 ? HEAVIEST : weight_of(s)};
 }
 
-/* Removes the lines with the smallest weight until at most HISTORY_LINES remain. */
+/* Removes the least important lines until at most HISTORY_LINES are left. */
 static void shorten(struct history_change *c)
 {
     for (int weight = 1; weight < HEAVIEST && c->lines > HISTORY_LINES; weight++)
@@ -236,9 +239,10 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Returns the latest step in which a leader took office, but prefers an office that has not ended.
- * Without a mandate, several offices may begin at almost the same time, and clocks are too inexact
- * to show which one began last. */
+/* Finds the step in which the current leader took office. This is the latest step that began an
+ * office which has not ended or, if all offices have ended, the latest step that began any office.
+ * Without a mandate, several offices may begin at almost the same time, and the clocks are too
+ * inexact to show which of them began last. */
 static const struct history_step *last_office(const struct history *h)
 {
     const struct history_step *last = NULL, *open = NULL;
@@ -253,7 +257,7 @@ bool history_find_change(const struct history *h, struct history_change *c)
 {
     const struct history_step *end = h->step + h->steps;
     const struct history_step *office = last_office(h);
-    /* There is no leader if none of the members that answered leads. */
+    /* If no member that answered is in office, there is no leader now. */
     bool vacant = history_mandated(h) && *field_text(history_group(h), "leader") == '\0' &&
                   (office == NULL || !lasts(h, office));
     memset(c, 0, sizeof *c);

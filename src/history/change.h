@@ -5,49 +5,51 @@
 
 #include "collect.h"
 
-#define HISTORY_LINES 12 /* the largest number of lines that explain a change */
+#define HISTORY_LINES 12 /* the most lines that explain a change */
 
-/* A step that one or more members took, shown as one line. */
+/* A step that one or more members took. It is shown on one line. */
 struct history_line {
     const struct history_step *first;
-    int64_t last;    /* the latest time at which a member took this step */
-    unsigned others; /* number of members that took the step, apart from the first */
-    uint64_t who;    /* set of members */
-    int weight;      /* lines with a small weight are removed first */
+    int64_t last;    /* when the last of its members took the step */
+    unsigned others; /* how many other members took the step after the first one */
+    uint64_t who;    /* the set of all members that took the step */
+    int weight;      /* how important the line is; the least important lines are removed first */
 };
 
-/* How the end of the old leader's office was found. */
+/* The kind of evidence that shows when the old leader's office ended. */
 enum history_ending {
-    HISTORY_END_UNKNOWN,  /* there is no record */
+    HISTORY_END_UNKNOWN,  /* no record shows when it ended */
     HISTORY_END_OWN,      /* the old leader recorded the end itself */
     HISTORY_END_GUARDIAN, /* the old leader's guardian sent a testament */
-    HISTORY_END_RELEASED  /* other members recorded that the office was released */
+    HISTORY_END_RELEASED  /* other members recorded that the leader released its office */
 };
 
 struct history_change {
-    /* the step in which the new leader took office; NULL: there is no leader */
+    /* the step in which the new leader took office; NULL if there is no new leader */
     const struct history_step *takes;
-    /* equal to `takes` or, without a leader, the end of all steps */
+    /* the step in which the new leader took office or, without a new leader, the end of the array
+     * of steps */
     const struct history_step *limit;
-    int64_t at;      /* when the new leader took office; without one, when the daemon was asked */
+    int64_t at;      /* when the new leader took office or, without one, the time of the request */
     const char *old; /* the old leader; NULL: there was none */
-    /* the step in which the old leader took office; NULL: not recorded */
+    /* the step in which the old leader took office; NULL if this was not recorded */
     const struct history_step *before;
-    /* the latest step in which the old leader took office or a voter granted it the mandate */
+    /* the last step in which the old leader took office or a voter granted it the mandate */
     const struct history_step *reign;
-    const struct history_step *sign; /* the last step that shows the old leader alive */
+    const struct history_step *sign; /* the last step that shows that the old leader was alive */
     enum history_ending how;
     const struct history_step *end; /* the step that shows the end of the old leader's office */
-    bool measured;                  /* the length of the time without a leader is known */
-    /* exact with HISTORY_END_OWN, otherwise an upper bound; negative: two members led */
+    bool measured;                  /* true if `gap` is known */
+    /* How long there was no leader. This is exact with HISTORY_END_OWN, and an upper bound
+     * otherwise. If it is negative, two members led at once. */
     int64_t gap;
-    int64_t error; /* the largest error of the gap, because clocks differ */
-    bool lasts;    /* the end of the new office is not recorded */
+    int64_t error; /* the largest error of `gap`, because clocks differ */
+    bool lasts;    /* true if no record shows that the new leader's office has ended */
     unsigned lines, left_out;
     struct history_line line[HISTORY_STEPS];
 };
 
-/* Returns false if no change is recorded. */
+/* Finds the last change of leader. Returns false if no change is recorded. */
 bool history_find_change(const struct history *h, struct history_change *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* See collect.h. The local daemon forwards each request to the right member. Every answer contains
- * the current time of that member's clock, so that the times of all members can be compared. */
+/* See collect.h. The requests to all members go through the local daemon. Each answer contains the
+ * time on that member's clock, so that the recorded times of all members can be compared. */
 #include "collect.h"
 
 #include "../base/clock.h"
@@ -12,16 +12,17 @@
 #define TRIES 3
 #define FAR   (INT64_MAX / 8) /* larger than any valid time */
 
-/* Removes control characters from a text of another member, which must not reach a terminal. */
+/* Returns a text that another member has sent, without its control characters, which could change
+ * the state of a terminal. */
 static const char *clean_text(const json_t *o, const char *key)
 {
     const char *s = field_text(o, key);
     if (*s != '\0')
-        text_clean((char *)s); /* only this file uses the answer, so it may be changed */
+        text_clean((char *)s); /* only this file uses the answer, so it can be modified */
     return s;
 }
 
-/* Returns 0 for an impossible time, so that sums of times cannot overflow. */
+/* Returns a time, or 0 if the time is impossibly large, so that sums of times cannot overflow. */
 static int64_t clean_time(const json_t *o, const char *key)
 {
     json_int_t time = field_integer(o, key);
@@ -45,24 +46,24 @@ static json_t *ask_page(const struct history *h, const struct history_daemon *d,
     return o;
 }
 
-/* The difference between a member's clock and the local clock. */
+/* How far a member's clock is ahead of the local clock. */
 struct offset {
     int64_t ahead, error;
 };
 
-/* Returns the offset of the member's clock. The estimate assumes that the member read its clock
- * halfway between the request and the answer. */
+/* Estimates how far the member's clock is ahead of the local clock. The estimate assumes that the
+ * member read its clock halfway between the request and the answer. */
 static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");
     int64_t error = (answered - asked) / 2;
-    if (json_object_get(page, "asked_us") == NULL) /* the local member */
+    if (json_object_get(page, "asked_us") == NULL) /* the page is from the local member */
         return (struct offset){0, 0};
     return (struct offset){clean_time(page, "now_us") - asked - error, error};
 }
 
-/* Returns all pages of a member. The page with the fastest answer determines the offset of its
- * clock. */
+/* Returns all pages of a member's flight recorder. The page that was answered fastest also shows
+ * best how far the member's clock is ahead. */
 static json_t *ask_pages(const struct history *h, const struct history_daemon *d, unsigned member,
                          struct offset *offset, bool *more)
 {
@@ -192,7 +193,7 @@ void history_free(struct history *h)
     free(h);
 }
 
-/* ---- what the local daemon knows ---- */
+/* ---- queries to the status of the local daemon ---- */
 
 unsigned history_member(const struct history *h, const char *name)
 {

@@ -32,7 +32,8 @@ static void add(struct search *s, int64_t at, int64_t lasts, const struct fault 
     struct history_faults *f = s->f;
     if (f->count == HISTORY_FAULTS)
         return;
-    /* A fault before the first office is moved to the beginning of that office. */
+    /* The scenario begins when the first leader takes office, so an earlier fault is moved to that
+     * time. */
     f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
 }
 
@@ -41,8 +42,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds the resignations of a member that other members recorded. Returns the time of the last
- * resignation, or 0. */
+/* Adds each resignation of this member that other members recorded. Returns when the last one was
+ * recorded, or 0 if there were none. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -51,7 +52,7 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool over = r->rule == ELECT_RULE_OFFICE_RELEASED || r->rule == ELECT_RULE_CERTIFIED;
         if (over && is_named(s, r->from, member) && r->at > since && r->at < until &&
-            r->term > term) { /* several other members recorded the same resignation */
+            r->term > term) { /* several members may record the same resignation */
             at = r->at;
             term = r->term;
             add_of(s, at, FAULT_RESIGN, member);
@@ -60,9 +61,10 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     return at;
 }
 
-/* Returns when other members last heard this member. If a member missed it, the time is estimated,
- * because that member must have heard it shortly before. The local daemon also reports when it last
- * heard each member that is silent now. */
+/* Returns when other members last heard from this member. If another member noticed that this
+ * member was silent, the other member must have heard from it shortly before, and that time is
+ * estimated. The local daemon also reports when it last heard from each member that is silent
+ * now. */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -78,11 +80,13 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     return last;
 }
 
-/* Adds the crash of a member, or its testament, from the records of other members. A member that
- * was silent immediately after a resignation was stopped in an orderly way. */
+/* Adds a crash of this member, or its testament, from the records of other members. If the member
+ * resigned and was silent from then on, it was stopped in an orderly way. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
-    int64_t soon = 4 * s->f->delay; /* a testament releases the office, too */
+    int64_t soon =
+        4 *
+        s->f->delay; /* a testament also releases the office; such a release is not a resignation */
     int64_t resigned = add_resigned(s, member, since, testament ? until - soon : until);
     int64_t heard = last_heard(s, member, since, until);
     int64_t silent = resigned + soon;
@@ -93,12 +97,12 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
         add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
 }
 
-/* Adds the crashes and starts of a member. The evidence comes from the records of other members,
- * and from the starts that the member recorded itself. */
+/* Adds the crashes and starts of this member. They are inferred from the records of other members,
+ * and from the starts that the member itself recorded. */
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
-    int64_t began = s->f->began, up = began; /* the time of its last start; 0: the member is down */
+    int64_t began = s->f->began, up = began; /* `up`: the member's last start, or 0 if down */
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
         bool starts = r->member == member && r->at > began && r->event == ELECT_START;
@@ -128,7 +132,7 @@ static void add_resignation(struct search *s, const struct history_step *r)
                             .amount = history_id(s->h, to)});
 }
 
-/* Adds the orders that an operator gave to the member. */
+/* If this step was an order from an operator to the member, adds the order. */
 static void add_told(struct search *s, const struct history_step *r)
 {
     if (r->rule == ELECT_RULE_RESIGNS)
@@ -143,7 +147,7 @@ static void add_told(struct search *s, const struct history_step *r)
 
 /* ---- cuts ---- */
 
-/* Returns true if `a` heard `b`, or `b` heard `a`, in that interval. */
+/* Returns true if member `a` heard from member `b`, or `b` from `a`, between these two times. */
 static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from, int64_t until)
 {
     const struct history *h = s->h;
@@ -155,8 +159,9 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Records that a member was cut off some time after `from`, and noticed this at `noticed`. All
- * members with which it exchanged messages from then until `until` were on its side of the cut. */
+/* Records that a member was cut off from others at some time after `from`, and that it noticed this
+ * at the time `noticed`. Members with which it exchanged messages between the middle of these two
+ * times and `until` were on its side of the cut. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -170,7 +175,8 @@ static void note_cut(struct search *s, unsigned member, int64_t from, int64_t no
     s->cuts++;
 }
 
-/* Returns when a message first crossed the cut again after the cut was noticed, or INT64_MAX. */
+/* Returns when, after a cut was noticed, a message first crossed it again. Returns INT64_MAX if
+ * none did. */
 static int64_t healed(const struct history *h, const struct cut *c)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
@@ -199,8 +205,8 @@ static int by_begin(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Adds the cuts. Cuts that overlap in time are merged, because the records cannot show whether
- * their members were cut off from each other. */
+/* Adds all cuts to the faults. Cuts that overlap in time are merged into one, because the records
+ * cannot show whether the members of one were also cut off from those of the other. */
 static void add_cuts(struct search *s)
 {
     qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
@@ -227,8 +233,8 @@ static bool is_office(const struct history *h, uint64_t term)
     return false;
 }
 
-/* Returns the last time before `r` at which the member of `r` renewed its office or granted a
- * renewal. */
+/* Returns when the member of step `r` last renewed its own office, or its grant to another leader,
+ * before that step. */
 static int64_t last_sign(const struct search *s, const struct history_step *r)
 {
     for (const struct history_step *b = r; b-- > s->h->step;)
@@ -256,9 +262,10 @@ static bool grants(const struct history_step *r)
     return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
 }
 
-/* Returns when the member of `r` heard of an office again after `r`, or INT64_MAX. The news may
- * come from another member on the same side of the cut and name the former leader. The member then
- * soon misses that leader a second time, and note_cut puts both members on one side. */
+/* Returns when, after step `r`, the member of that step next heard of a leader or became leader, or
+ * INT64_MAX. A member on the same side of a cut may have told it about the former leader. In that
+ * case, it soon notices the silence of that leader again, and note_cut puts both members on one
+ * side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
@@ -268,8 +275,8 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if a leader was in office for some time before and after `at`. In this case, the
- * leader was not cut off, but the member that missed it was. */
+/* Returns true if a leader was in office for some time before and after `at`. If a member did not
+ * hear from this leader, the member was cut off, and the leader was not. */
 static bool is_led(const struct search *s, int64_t at)
 {
     const struct history *h = s->h;
@@ -282,10 +289,10 @@ static bool is_led(const struct search *s, int64_t at)
     return at != INT64_MAX && at - last > 2 * s->f->renewal && next - at > s->f->lease;
 }
 
-/* Adds the reason why the member of `r` lost its mandate or its leader although its process was
- * running. The member was stalled if it recorded no renewal for much longer than other members need
- * to notice a silent member. Otherwise the member was cut off: a leader that is cut off, for
- * example, still receives grants from its own side. */
+/* In step `r`, a running member lost its mandate or missed its leader. Adds the fault that explains
+ * this. The member was stalled if it had recorded no renewal for much longer than other members
+ * take to notice a silent member. Otherwise, it was cut off, because a leader that is cut off still
+ * renews its office with the members on its own side. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -303,14 +310,14 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* Returns true if a member repeated a grant to itself. Candidates also repeat a grant to themselves
- * when they repeat a request, so such a grant does not show that the member led. */
+/* Returns true if a member repeated a grant to itself. A candidate does this, too, when it repeats
+ * its request, so such a step does not show that the member led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
 }
 
-/* Returns the leader that this step mentions, or h->members if the step mentions no leader. */
+/* Returns the index of the leader that this step mentions, or h->members if it mentions none. */
 static unsigned leader_in(const struct history *h, const struct history_step *r)
 {
     if (takes(r))
@@ -328,7 +335,8 @@ static unsigned leader_in(const struct history *h, const struct history_step *r)
     }
 }
 
-/* Finds the first leader that the records mention. */
+/* Finds the first leader that the records mention, and the time of that record. Returns false if
+ * they mention none. */
 static bool find_first(const struct history *h, struct history_faults *f)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {

@@ -1,8 +1,9 @@
 /*
  * Infers faults from the flight recorders. A recorder contains the steps of its member, but not the
- * faults that caused them. If a member starts again, it was down before, since its guardian sent a
- * testament or since other members missed it. If a running member lost its mandate or missed its
- * leader for a while, it was cut off or stalled.
+ * faults that caused them. If a member records that it starts again, it was down before that. The
+ * downtime began when its guardian sent a testament, or when other members no longer heard from it.
+ * If a running member lost its mandate or did not hear from its leader for a while, it was cut off
+ * or stalled.
  */
 #ifndef ELECT_HISTORY_FAULTS_H
 #define ELECT_HISTORY_FAULTS_H
@@ -15,20 +16,20 @@
 
 struct history_fault {
     int64_t at;
-    int64_t lasts;      /* only for a stall */
-    struct fault fault; /* its rank is the index of a member; its time is not set */
+    int64_t lasts;      /* the duration of a stall; 0 for other faults */
+    struct fault fault; /* `rank` is the index of a member; `time` is not used */
 };
 
-/* All times are microseconds by the local clock. */
+/* The faults in a recorded history. All times are in microseconds on the local clock. */
 struct history_faults {
     int64_t began;  /* when the first leader took office */
     unsigned first; /* the first leader */
     int64_t lease, renewal, delay;
     unsigned count;
-    struct history_fault fault[HISTORY_FAULTS]; /* by time */
+    struct history_fault fault[HISTORY_FAULTS]; /* sorted by time */
 };
 
-/* Returns false if no leader is recorded. */
+/* Finds the faults in a history. Returns false if no leader is recorded. */
 bool history_find_faults(const struct history *h, struct history_faults *f);
 
 #endif
