@@ -318,8 +318,7 @@ static int check(struct request *r)
     if (r->trace_file != NULL && (r->trace == TRACE_NONE || r->quiet))
         return complain("trace-file", "there is no trace to write: leave out --trace none and -q");
     if (many && (traced || r->verbose))
-        return complain("runs",
-                        "many elections have no trace: leave out --trace and -v, or --runs");
+        return complain("runs", "a trace shows one election: leave out --trace and -v, or --runs");
     if (large && (traced || r->verbose))
         return complain("trace", "above 64 processes there is no trace: leave it out");
     if (r->trace == TRACE_UNSAID)

@@ -50,8 +50,8 @@ bool elect__counts_wrongly(const struct process *p, number c, const message *m)
         return true;
     if (alike(its, mine))
         return false;
-    /* With stamp 0, the membership comes directly from the candidate's configuration, which then
-     * differs from that of this process. */
+    /* A membership with stamp 0 was never changed by a leader: it comes from the candidate's
+     * configuration, so the configurations of the two processes differ. */
     return earlier(its, mine) || its->stamp == 0;
 }
 

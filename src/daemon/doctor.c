@@ -91,7 +91,7 @@ static bool check_quorum(struct daemon *d, unsigned group)
 }
 
 /* Reports a leader that has no healthy elect run. Such a leader keeps its office if its last run
- * ended in good order, although it then does no work. */
+ * succeeded, so that no work is done until another run starts. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;

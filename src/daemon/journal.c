@@ -1,5 +1,5 @@
 /* Implements the log: decides which entries are printed, keeps the latest entries in memory, and
- * sums up entries that local users repeat. */
+ * counts similar entries that local users cause, instead of printing each. */
 #include "journal.h"
 
 #include "../base/clock.h"

@@ -52,7 +52,7 @@ struct group_work {
     struct run_connection *holder; /* the run whose command may be running; NULL if there is none */
     bool yields; /* the member will hand over once no process of the last run can be alive */
     char yields_because[JOURNAL_TEXT];
-    elect_time ready; /* the member does not stand ready again before this time */
+    elect_time ready; /* the member may not lead again before this time */
     bool is_void;     /* the group has no testament, because a run's work cannot be killed */
     struct group_hooks hooks;
     struct pace pace;              /* limits how often each user may cause a change of leader */

@@ -189,7 +189,7 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
                 struct happening *h);
 /* Tells the process that one of its times has come (ALARM). */
 void world_alarm(struct world *w, uint8_t rank, struct happening *h);
-/* Tells the process that the work of its ended office has stopped. */
+/* Tells the process that the work which it had started as the leader has stopped. */
 void world_stopped(struct world *w, uint8_t rank, struct happening *h);
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);

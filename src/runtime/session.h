@@ -241,8 +241,8 @@ void sessions_turn(struct sessions *s);
 void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_t *bytes,
                    size_t length, struct session_event *e);
 
-/* Seals DATA for a peer, of at most SESSION_ROOM bytes. Returns the length of the packet; 0 if
- * there is no session. */
+/* Encrypts at most SESSION_ROOM bytes for a peer, as a DATA packet. Returns the length of the
+ * packet; 0 if there is no session. */
 size_t sessions_seal(struct sessions *s, unsigned peer, const uint8_t *content, size_t length,
                      uint8_t out[SEAL_MAX_PACKET]);
 

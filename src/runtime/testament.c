@@ -27,8 +27,8 @@ static size_t seal_testament(struct elect_member *m, unsigned group, unsigned pe
                               sizeof content, packet);
 }
 
-/* Deposits the testament of one group. Each group has its own, because the guardian may have to
- * void one testament and keep the others. */
+/* Gives the guardian the testament of one group. Each group has a separate testament, because the
+ * guardian may have to discard one and keep the others. */
 static void deposit(struct elect_member *m, unsigned group)
 {
     struct elect_testament t = {.group = group, .term = m->group[group].node.saved.used};

@@ -287,7 +287,8 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     w.got++;
 }
 
-/* Checks that the process at the other end of a session had not exited before this life began. */
+/* Checks that a session never connects this process to one that exited before this process started.
+ */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)

@@ -351,7 +351,7 @@ def has_ended_by_itself(p, out):
 
 @case
 def in_a_pipe(_):
-    """In a pipe the demonstration plays its script, prints measurements, and ends by itself."""
+    """If its output is a pipe, the demonstration plays its script, prints measurements, and exits."""
     heard = 0
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:

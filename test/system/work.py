@@ -412,7 +412,7 @@ def running(p, name):
 
 @case
 def only_with_a_runner(_):
-    """All members vote, but only a member with an elect run is elected. If no member has an elect run, there is no leader."""
+    """All members vote, but only a member on which elect run waits can be elected. If no member has an elect run, there is no leader."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()

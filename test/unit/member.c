@@ -790,8 +790,8 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
             close(sockets[i][l]);
 }
 
-/* Returns true if the office of the stolen testament is over and its successor is the only
- * leader. */
+/* Returns true if the member whose testament was stolen no longer leads, and its successor is the
+ * only leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
 /* Usually the heir, which the author of the testament has named, leads next. But if this process

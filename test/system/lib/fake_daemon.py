@@ -123,8 +123,7 @@ class Fake:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def die(self):
-        """Acts as a daemon that was killed: closes every descriptor except the guardian's ends of the channels, on which the
-        guardian can still receive words."""
+        """Behaves like a daemon that was killed: closes every descriptor except the guardian's ends of the channels, because a guardian survives its member and can still receive messages."""
         if self.stopping:
             return
         self.stopping = True
