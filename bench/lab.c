@@ -1,9 +1,9 @@
 /*
- * Measures how fast the lab runs Chang & Roberts with shuffled numbers, when all processes begin an
- * election. The lab runs the algorithm from its file in the core. The benchmark compares the lab
- * with a bare loop that hard-codes the same algorithm and stores messages and nodes in the same
- * structures. The program prints medians of several trials. The speeds depend on the machine, so
- * compare only the ratios.
+ * Measures how fast the lab runs the algorithm of Chang & Roberts on a shuffled ring in which all
+ * processes begin an election. The lab uses the implementation of the algorithm in the core. The
+ * benchmark compares the lab with a bare loop that hard-codes the same algorithm and stores
+ * messages and nodes in the same structures. The program prints medians of several trials. The
+ * speeds depend on the machine, so compare only the ratios.
  *
  *     bench_lab [PROCESSES [TRIALS]]
  */

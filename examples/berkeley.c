@@ -11,7 +11,7 @@
  *
  * Without Elect, the clocks drift apart again when the master crashes, and two masters would undo
  * each other's corrections. In this program, a slave remembers the largest token that it has seen,
- * and refuses messages with a smaller token. Late messages of a former master therefore have no
+ * and refuses messages with a smaller token. Late messages from a former master therefore have no
  * effect. A slave accepts one correction for each of its answers. Messages are not authenticated,
  * so any process that can send to these ports is trusted.
  */
@@ -26,8 +26,8 @@
 #include <time.h>
 
 /* The three durations below are in microseconds. */
-#define INTERVAL   250000  /* the time between two requests of the master */
-#define ROUND_TRIP 10000   /* slower answers are ignored, because they are too inexact */
+#define INTERVAL   250000  /* the time between two requests from the master */
+#define ROUND_TRIP 10000   /* slower answers are ignored, because they are too imprecise */
 #define CLOSE      1000000 /* clocks that differ by less count as close to each other */
 
 #define MAX_CLOCKS 16
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
         if (leads)
             correct_and_ask(answer.token, argv + 5, (unsigned)argc - 5);
         else
-            count = 1; /* discard answers to requests from an earlier time as master */
+            count = 1; /* discard the answers to requests from an earlier term as master */
         printf("%+.3f ms, %s\n", (double)error_now() / 1000, leads ? "master" : "slave");
     }
 }

@@ -24,8 +24,8 @@ static void end(int number)
     told_to_end = 1;
 }
 
-/* Does work that only a leader may do. This process can be suspended after it has checked the
- * deadline and before it works, and another member may lead by then. A real program therefore
+/* Does work that only a leader may do. This process can be suspended between its check of the
+ * deadline and its work, and another member may lead when it continues. A real program therefore
  * passes the token to the store to which it writes. The store refuses a token that is smaller than
  * the largest token it has seen (see fenced.c). */
 static void work(const struct elect_client_answer *answer, int64_t left)
@@ -75,8 +75,7 @@ int main(int argc, char **argv)
         struct pollfd news = {.fd = elect_client_fd(client), .events = POLLIN};
         if (poll(&news, 1, PAUSE) == 1)
             ask(client, &answer);
-        /* Read the remaining time before each piece of work, because it becomes shorter all the
-         * time. */
+        /* Read the remaining time before each piece of work, because it shrinks continuously. */
         int64_t left = elect_client_left(&answer);
         if (left > 0)
             work(&answer, left);

@@ -83,7 +83,7 @@ class Client:
 
     @property
     def left(self):
-        """Returns for how many more microseconds this member certainly leads, or 0 if it does not lead. Read `left` before
+        """Returns how much longer this member is certain to lead, in microseconds, or 0 if it does not lead. Read `left` before
         every piece of work."""
         return self.library.elect_client_left(self.answer)
 

@@ -42,7 +42,7 @@
 
 /* The next three durations are in microseconds. */
 #define SPAN   1000000 /* the longest duration of a grant */
-#define REPEAT 50000   /* the time between two REQUESTs of a process */
+#define REPEAT 50000   /* the time between two REQUESTs from a process */
 #define MARGIN 200000  /* CMD is killed this long before its grant ends */
 
 /* the longest queue; a process that finds it full repeats its REQUEST until there is room */
@@ -157,8 +157,8 @@ static void send_all(int sock, char **ports, const char *word, uint64_t id)
     }
 }
 
-/* Reads one message. Returns the new deadline of the grant, or `deadline`, the present one, if the
- * message does not extend the grant. A GRANT that arrives after the present deadline does not
+/* Reads one message. Returns the new deadline of the grant, or `deadline` (the current one) if the
+ * message does not extend the grant. A GRANT that arrives after the current deadline does not
  * extend the grant, because another process may have held the lock in the meantime. */
 static int64_t receive_grant(int sock, int64_t deadline, bool is_running)
 {

@@ -132,9 +132,9 @@ static bool binds(const struct sockaddr *address, int *fd)
     return bind(*fd, address, size) == 0;
 }
 
-/* Takes a block of sixteen ports below the ports that the kernel assigns. This process keeps the
- * last port of the block bound until it ends, so that other processes and lib/local_cluster.py do
- * not use the block. */
+/* Reserves a block of sixteen ports below the range from which the kernel assigns ports. This
+ * process keeps the last port of the block bound until it exits, so that other processes and
+ * lib/local_cluster.py do not use the block. */
 uint16_t own_ports(void)
 {
     static uint16_t first;

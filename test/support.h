@@ -14,8 +14,8 @@
 
 #include <sys/socket.h>
 
-/* Sets an experiment from keys and values, for example "algorithm bully processes 0..7 down 7 begin
- * 4". */
+/* Sets up an experiment from keys and values, for example "algorithm bully processes 0..7 down 7
+ * begin 4". */
 void describe(struct experiment *e, const char *words);
 
 /* Formats the words of an experiment as printf() does, plays it, and returns its world. */

@@ -70,7 +70,7 @@ class Elect(Peer):
         return leaders[0] if len(leaders) == 1 else None
 
     def crash(self, node, lane):
-        """Kills only the member with kill -9. The trial measures how fast the others react to the testament that the member's
+        """Kills only the member with kill -9. The trial measures how fast the others react to the release message that the member's
         guardian sends."""
         os.kill(member_of(self.process[node].pid), signal.SIGKILL)
 
@@ -91,7 +91,7 @@ class Elect(Peer):
         self.process["resign"] = self.testbed.spawn(node, self.binary.resolve(), "resign", "-c", self.conf, "--id", node)
 
     def since(self, node, lane, struck):
-        """Returns when the time without a leader begins. A leader that resigns leads until its last claim ends."""
+        """Returns the time from which there is no leader. A leader that resigns leads until its last claim ends."""
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def repair_resign(self, node, lane):

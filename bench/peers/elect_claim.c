@@ -1,11 +1,13 @@
-/* Asks a daemon of Elect whether its member leads, and records the answers:
+/*
+ * Asks a daemon of Elect whether its member leads, and records the answers:
  *     elect_claim CLAIMS SOCKET GROUP
  *
  * The program asks whenever the daemon reports a change, and asks continuously while the member
  * leads. A daemon answers with a promise that its member leads for a certain time. The program asks
  * for a promise of one microsecond, so that a later leader does not have to wait until the promise
- * expires. The answer "leads" is therefore true only at some moment between the question and the
- * answer. */
+ * expires. The answer "leads" therefore means only that the member led at some moment between the
+ * question and the answer.
+ */
 #include "claim.h"
 
 #include "../../src/client/talk.h"

@@ -1,7 +1,7 @@
 """etcd is measured in two ways: with the command etcdctl, and through its JSON gateway with the shortest lease that etcd
 grants.
 
-As a program, this file is the contender of the second way: etcd.py CLAIMS ADDRESS ELECTION TTL"""
+Run as a program, this file is the contender that uses the gateway: etcd.py CLAIMS ADDRESS ELECTION TTL"""
 
 import base64
 import http.client
@@ -59,8 +59,8 @@ class Lease:
                 self.until = before + int(said["TTL"])
 
     def campaign(self, election):
-        """Waits until this contender leads. After an error, the lease counts as lost, because the contender no longer takes
-        part in the election with it."""
+        """Waits until this contender leads. After an error, the lease counts as lost, because the contender is no longer a
+        candidate with this lease."""
         name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
         self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
         self.lost |= not self.elected
@@ -158,8 +158,8 @@ class EtcdCommand(Etcd):
 
 
 class EtcdGateway(Etcd):
-    """Measures etcd through its JSON gateway. The contender asks for a lease of one second, and the notes below the row show
-    how long a lease etcd granted."""
+    """Measures etcd through its JSON gateway. The contender asks for a lease of one second, and the notes below the row show the
+    length of the lease that etcd granted."""
     phase, rest = 2.0, 1.0
 
     def __init__(self, build, name, title, options=(), fault="crash"):

@@ -54,8 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Adds one sample. If no sample between two claims says that the claim has ended, the contender believed that it led
-        during the whole time between them, even if it was not running for a part of that time."""
+        """Adds one sample. Two claims are joined unless a sample between them ends the first: the contender believed that it led
+        during the whole time, even if it was suspended for a part of it."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -69,12 +69,12 @@ class Claims:
         self.is_ready = self.leads = False
 
     def first_since(self, begin):
-        """Returns when the contender first claimed to lead at or after `begin`, or None if it has not."""
+        """Returns the first time at or after `begin` at which the contender claimed to lead, or None if there is none."""
         return next((max(start, begin) for start, end in self.spans if end >= begin), None)
 
 
 def overlap(all_spans, begin, end):
-    """Returns for how many microseconds between `begin` and `end` at least two contenders claimed to lead."""
+    """Returns the time between `begin` and `end` during which at least two contenders claimed to lead, in microseconds."""
     edges = []
     for spans in all_spans:
         for first, last in spans:
@@ -308,7 +308,7 @@ class Peer:
         return at
 
     def since(self, node, lane, struck):
-        """Returns when the time without a leader begins."""
+        """Returns the time from which there is no leader."""
         return struck
 
     def repair(self, node, lane):

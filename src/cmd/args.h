@@ -9,7 +9,7 @@
 struct option_spec {
     const char *name;  /* the long name, without the dashes */
     char letter;       /* the letter of the short option; 0: there is none */
-    const char *value; /* the help's name for the value; NULL: the option has none */
+    const char *value; /* the name of the value in the help; NULL: there is no value */
     const char *help;
 };
 
@@ -24,14 +24,14 @@ struct args {
 
 /* Reads the next argument. If it is an option, sets `value` to the value of the option and returns
  * its index in `specs`. If it is not an option, sets `value` to the argument and returns ARGS_WORD.
- * Returns ARGS_BAD if the option is wrong, after an error message, and ARGS_END if there are no
- * more arguments. */
+ * If the option is wrong, prints an error message and returns ARGS_BAD. If there are no more
+ * arguments, returns ARGS_END. */
 int args_next(struct args *a, const struct option_spec *specs, size_t count, const char **value);
 
 /* Prints the error message "elect VERB: what: why" on standard error. Returns EXIT_USAGE. */
 int args_complain(const char *verb, const char *what, const char *why);
-/* Makes later error messages go to `report` instead of standard error. They then lack the prefix
- * "elect VERB: ". */
+/* Sends later error messages, without the prefix "elect VERB: ", to `report` instead of standard
+ * error. */
 void args_report_to(void (*report)(const char *complaint));
 /* Prints an error message about an option. `option` is its long name without the dashes, or "" if
  * the message is not about an option. */

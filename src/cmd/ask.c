@@ -172,9 +172,9 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
     return NULL;
 }
 
-/* Returns the member whose file is on this machine. Returns NULL if no member has its file here, if
- * several members do (which sets `several`), or if this user may not search the folder (which sets
- * `why`). */
+/* Returns the member whose file is on this machine. Returns NULL if there is no such member. If
+ * there are several, sets `several` and returns NULL. If this user may not search the folder, sets
+ * `why` and returns NULL. */
 static const struct config_member *only_one(const struct config *c,
                                             void (*path_of)(const struct config *, uint16_t,
                                                             const char *, char *),
@@ -395,8 +395,8 @@ static bool is_too_many(const char *error)
     return strncmp(error, CONTROL_TOO_MANY, strlen(CONTROL_TOO_MANY)) == 0;
 }
 
-/* Sends a request and returns the answer. If a connection was made but no answer came, returns NULL
- * and sets *status to EXIT_FINE. */
+/* Sends a request and returns the answer. If the connection succeeded but no answer arrived,
+ * returns NULL and sets *status to EXIT_FINE. */
 static json_t *converse(const struct asked_for *a, const char *socket, const json_t *request,
                         unsigned seconds, int *status, struct source *from)
 {
@@ -469,7 +469,8 @@ static bool is_readable_within(int fd, unsigned seconds)
     return ready > 0;
 }
 
-/* Returns the process that listened at the socket when it was connected; 0: unknown. */
+/* Returns the id of the process that listened on the socket when the connection was made, or 0 if
+ * it is unknown. */
 static pid_t listener_of(int fd)
 {
     struct ucred who;
@@ -477,9 +478,9 @@ static pid_t listener_of(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
 }
 
-/* Returns why a stream that had begun has ended. A daemon that ends closes its sockets before it
- * disconnects clients. If the same process still listens, it has disconnected this command, which
- * it does to a client that does not read. */
+/* Returns the reason why the daemon closed the stream. A daemon that exits closes its listening
+ * sockets before it disconnects its clients. If the same process still listens, it has therefore
+ * disconnected this command, as it does with any client that does not read. */
 static const char *why_ended(int fd)
 {
     struct sockaddr_un at;

@@ -21,8 +21,8 @@ struct asked_for {
     unsigned words;
 };
 
-/* The options that all verbs which ask a daemon have in common. In the table of a verb, its own
- * options come after these. */
+/* The options that all verbs that query a daemon share. In the table of a verb, its own options
+ * come after these. */
 #define ASK_OPTIONS                                                                                \
     {"config", 'c', "FILE", "configuration file; default: " ASK_CONFIG},                           \
         {"id", 0, "MEMBER", "name or number of a member, if this machine has several members"},    \
@@ -74,8 +74,8 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
 const struct config_member *ask_self(const struct asked_for *a, const struct config *c);
 
 /* Returns the member that runs on this machine or, if none runs here, the member whose state is on
- * this machine. Returns NULL if there is no such member, if there are several (which sets
- * `several`), or if this user may not read the folder (which sets `why`). */
+ * this machine. Returns NULL if there is no such member. If there are several, sets `several` and
+ * returns NULL. If this user may not search the folder, sets `why` and returns NULL. */
 const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
 
 /* Stores the path of one of the daemon's sockets. `which` is "status", "admin" or "run". Returns 0

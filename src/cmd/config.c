@@ -23,7 +23,7 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
     const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
     unsigned voters = (unsigned)__builtin_popcountll(e->voters);
     double ring = e->algorithm == ELECT_BULLY ? 0 : duration(e, ELECT_RING_TIMER);
-    double look = e->answer_bound; /* how long a member that lost its leader searches for one */
+    double look = e->answer_bound; /* how long a member that has lost its leader searches for one */
     struct meaning m = {
         .lease = c->lease,
         .office = (double)elect_office_length(e, c->lease),

@@ -42,7 +42,8 @@ static size_t count_of(const json_t *findings, enum doctor_severity severity)
     return count;
 }
 
-/* Adds a finding. The worst come first; equal ones keep the order of their discovery. */
+/* Adds a finding. The worst findings come first; equally serious ones keep the order in which they
+ * were found. */
 static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
                 const char *what, const char *remedy)
 {
@@ -108,8 +109,8 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
 }
 
 /* Checks the modes of the key file and of the folders. A finding never suggests a chmod of a file
- * that contains no key, or of a sticky folder such as /tmp, because other programs may need the
- * present mode. */
+ * that contains no key, or of a sticky folder such as /tmp, because other programs may need its
+ * current mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
@@ -287,8 +288,7 @@ static json_t *ask(struct asked_for *a, int *status)
     return NULL;
 }
 
-/* Returns a report that was made without a daemon. The values that only a daemon knows are null in
- * it. */
+/* Returns a report for the case that no daemon runs. Values that only a daemon knows are null. */
 static json_t *report(const char *member, json_t *findings)
 {
     return json_pack("{s:s?, s:n, s:n, s:o, s:n, s:n, s:n, s:n}", "member", member, "members",

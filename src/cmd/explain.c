@@ -41,8 +41,8 @@ static bool leads_now(const struct history *h, const struct history_change *c)
            strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
 }
 
-/* Returns true if the time without a leader is exact: the old leader recorded the end of its
- * office, and the time is longer than the error of the clocks. */
+/* Returns true if the time without a leader is exact: the old leader itself recorded when it
+ * stopped leading, and the time is longer than the error of the clocks. */
 static bool is_exact(const struct history_change *c)
 {
     return c->how == HISTORY_END_OWN && c->gap > c->error;
@@ -94,7 +94,8 @@ static void print_head(const struct history *h, const struct history_change *c)
     putchar('\n');
 }
 
-/* Adds the last recorded step before the change which shows that the old leader still led. */
+/* Adds the last sign of the old leader: the latest step before the change that shows that it still
+ * led. */
 static void add_sign(const struct history *h, const struct history_change *c, struct text *t)
 {
     text_add(t, c->old);

@@ -242,8 +242,8 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* A member without a state asks the other members: in elect init, whether any of them remembers it,
- * and in elect readmit, what it had promised to them. */
+/* A member without a state asks the other members a question. In elect init, it asks whether any of
+ * them remembers it. In elect readmit, it asks what it had promised them. */
 struct asking {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -352,8 +352,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Creates the state of a member. Refuses to do so if another member remembers this one, because
- * this one has then lost its state, and its earlier promises may still be in force. */
+/* Creates the state of a member. Refuses to do so if another member remembers this one. In that
+ * case, this member has lost its state, and its earlier promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {

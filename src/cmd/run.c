@@ -270,8 +270,8 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* Returns true, after an error message, if the command line contains the option --resign, which
- * this version no longer accepts. */
+/* If the command line contains the option --resign, which this version no longer accepts, prints an
+ * error message and returns true. */
 static bool has_removed_option(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)

@@ -62,8 +62,8 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Replays a script. The script is first parsed from its text, as it will be for a user who receives
- * the file, so that both see the same replay. */
+/* Replays a script. The script is first parsed from its text, as when a user plays the saved file,
+ * so that both replays are the same. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

@@ -251,8 +251,8 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Warns if the number of voters is even, because a cluster with one voter fewer would survive as
- * many failures. */
+/* Warns if the number of voters is even, because a cluster with one voter fewer would survive just
+ * as many failures. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
@@ -404,9 +404,8 @@ static int run_one(const struct request *r, struct play *p)
 
 /* ---- many elections ---- */
 
-/* Writes to `t` the command that replays a single one of many runs. The command contains the same
- * options without --runs and --seed, and sets the failure detector to the same mode as in the
- * runs. */
+/* Writes to `t` the command that replays one of many runs. The command contains the same options
+ * except --runs and --seed, and sets the failure detector to the same mode as in the runs. */
 static void replay_command(const struct request *r, int argc, char **argv, bool detector,
                            struct text *t)
 {

@@ -20,8 +20,8 @@ static int complain(const char *file, const char *why)
     return args_complain("sim", *file ? file : "\"\"", why);
 }
 
-/* Returns the content of a text file, which the caller frees, or NULL with an exit status after a
- * complaint. */
+/* Returns the content of a text file, which the caller must free. If this fails, prints the reason,
+ * sets `status` to an exit status and returns NULL. */
 static char *read_file(const char *file, int *status)
 {
     struct stat st;
@@ -89,8 +89,8 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
-/* The most lines of each trace that are compared to print a difference. Equal lines at the
- * beginning and at the end of both traces do not count. */
+/* The largest number of lines of each trace that are compared to print a difference. Equal lines at
+ * the beginning and at the end of both traces do not count. */
 #define MAX_DIFF 4000
 
 /* Prints the lines in which two texts differ. common[i][j] is the length of the longest common
@@ -251,7 +251,7 @@ static bool same_file(const char *a, const char *b)
 }
 
 /* Plays the scenario a second time and prints its trace. The first run prints nothing, so that a
- * scenario that fails halfway prints only the complaint. */
+ * scenario that fails halfway prints only the error message. */
 static int tell(const struct request *r, const struct scenario *s, struct play *p)
 {
     struct text complaint;

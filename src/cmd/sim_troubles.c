@@ -1,4 +1,4 @@
-/* elect sim --troubles: measures how the rules of presence.c reduce changes of leader. */
+/* elect sim --troubles: measures how much the rules of presence.c reduce leader changes. */
 #include "sim.h"
 
 #include "../sim/trouble.h"

@@ -37,8 +37,9 @@ int cmd_is_leader(int argc, char **argv)
      * user would take it to mean that the member does not lead. */
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
-    /* The remaining time of the office is counted from a time before the request. If this process
-     * was stopped in the meantime, it therefore never reports an office that has already ended. */
+    /* The remaining time is counted from a moment before the request was sent. Even if this process
+     * is suspended in the meantime, it therefore never reports that the member leads after its time
+     * has ended. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
@@ -181,8 +182,8 @@ static json_t *history(const struct asked_for *a, int *status)
     return all;
 }
 
-/* Requests the entries of the flight recorder page by page, and returns them. Returns NULL with an
- * exit status after a complaint. */
+/* Requests the entries of the flight recorder page by page, and returns them. If this fails, prints
+ * the reason, sets `status` to an exit status and returns NULL. */
 static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
 {
     json_t *all = json_array();

@@ -77,8 +77,9 @@ static void add_leader(struct text *t, const json_t *group)
     text_add(t, elect_term_text((elect_term)field_integer(group, "term"), term));
 }
 
-/* Introduces the date since which this member knows the leader in this term, if it knows one. A
- * follower learns of the leader after the election, or when it has started itself. */
+/* Adds the words before the date since which this member knows the leader, or returns false if
+ * there is no such date. A follower learns who leads only after the election, or after its own
+ * start. */
 static bool add_since(struct text *t, const json_t *group)
 {
     if (!json_is_string(json_object_get(group, "since")))

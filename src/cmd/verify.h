@@ -11,8 +11,8 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    /* the last given option that is allowed only without a mandate, and the last one that needs a
-     * mandate */
+    /* the last option on the command line that is allowed only without a mandate, and the last one
+     * that needs a mandate */
     const char *textbook, *mandate;
     struct numbers begin, crashing;
     uint64_t budget[6]; /* the values of OPTION_CRASHES to OPTION_JOINS */

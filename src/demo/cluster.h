@@ -52,8 +52,8 @@ struct cluster {
 
 enum order {
     ORDER_START,
-    ORDER_KILL,  /* kill -9 of the member alone; its guardian then sends a testament */
-    ORDER_CRASH, /* kill -9 of the member and its guardian, as if their machine failed */
+    ORDER_KILL,  /* kill -9 for the member only; its guardian then sends a testament */
+    ORDER_CRASH, /* kill -9 for the member and its guardian, as if their machine failed */
     ORDER_STOP,
     ORDER_CONTINUE,
 };
@@ -71,7 +71,7 @@ void cluster_socket(const struct cluster *g, unsigned member, const char *which,
                     size_t room);
 void cluster_end(struct cluster *g);
 
-/* Returns the configuration's word for the mandate of the cluster: "none" or "majority". */
+/* Returns the value of the cluster's `mandate` setting: "none" or "majority". */
 const char *cluster_mandate(const struct cluster *g);
 
 #endif

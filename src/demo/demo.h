@@ -12,7 +12,7 @@ struct demo {
     bool by_hand;        /* true: the user chose the process; false: the leader is chosen */
     unsigned tried;      /* the keys tried so far, as a set of enum guide_tried */
     unsigned help;       /* the page of the help that is shown; 0: none */
-    int64_t began, next; /* `next` is when the members are asked again */
+    int64_t began, next; /* `next`: the time of the next request to the members */
     int signals;
     int ended;        /* the signal that requested the end of the demonstration; 0: none */
     bool quits, lost; /* `lost`: the supervisor has exited unexpectedly */

@@ -1,7 +1,7 @@
-/* Makes and removes temporary folders. Other users can write to /tmp and put links there. A link
- * could lead the code that removes a folder to the files of another folder. This code therefore
- * opens each subfolder through the descriptor of its parent, never looks up a path twice and never
- * follows a link. */
+/* Creates and removes temporary folders. Other users can write to /tmp and put links there. If the
+ * code that removes a folder followed such a link, it would remove the files of another folder.
+ * This code therefore opens each subfolder through the descriptor of its parent, never looks up a
+ * path twice and never follows a link. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -93,9 +93,9 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Removes the folder of a demonstration that has ended: its lock is free. Also removes an empty
- * folder. A demonstration that was just about to create its lock file in an empty folder makes a
- * new folder instead. */
+/* Removes the folder of a demonstration that has ended, whose lock is therefore free. Also removes
+ * an empty folder. If another demonstration was just about to create its lock file there, it
+ * creates a new folder instead. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);

@@ -4,8 +4,8 @@
 
 #include "../base/text.h"
 
-/* Makes a folder that only this user may use. Writes its path to `path`, which has room for `room`
- * bytes. Returns the descriptor of its lock file. If this fails, removes everything, sets
+/* Creates a folder that only this user may use. Writes its path to `path`, which has room for
+ * `room` bytes. Returns the descriptor of its lock file. If this fails, removes everything, sets
  * `complaint` and returns -1. */
 int folder_make(char *path, size_t room, struct text *complaint);
 /* Removes the folder with all its files. */

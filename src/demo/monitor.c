@@ -98,8 +98,8 @@ static bool is_same(const struct line *a, const struct line *b)
            !is_one_of(a->rule, alone, sizeof alone / sizeof alone[0]);
 }
 
-/* Inserts a line into the chronicle at its place in time. It may not be the latest line, because
- * members report their steps with different delays. */
+/* Inserts a line into the chronicle, which is sorted by time. Later lines may already be there,
+ * because members report their steps with different delays. */
 static void add_line(struct monitor *e, const struct line *new)
 {
     for (unsigned k = e->lines; k-- > 0;)
@@ -365,8 +365,9 @@ bool monitor_answers(const struct monitor *e, unsigned member)
            e->seen[member].at != 0 && boottime_now() - e->seen[member].at < PATIENCE;
 }
 
-/* Returns true if the member leads, as far as its answers show. Its latest answer says until when
- * it holds office. Without a mandate, it counts as leader until its next answer is overdue. */
+/* Returns true if the member leads, as far as its answers show. With a mandate, its latest answer
+ * contains the time at which its office ends. Without a mandate, it counts as leader until its next
+ * answer is overdue. */
 bool monitor_leads(const struct monitor *e, unsigned member)
 {
     return monitor_answers(e, member) && e->seen[member].leads &&
@@ -420,16 +421,16 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
-/* Returns when an office ended. A stopped process cannot report this, so its office counts as ended
- * when its lease ends. */
+/* Returns the time at which an office ended. A suspended process cannot report this, so its office
+ * counts as ended when its lease ends. */
 static int64_t end_of(const struct office *o, int64_t now)
 {
     int64_t end = o->until != 0 ? o->until : now;
     return o->lease > o->from && o->lease < end ? o->lease : end;
 }
 
-/* Returns the latest end of all offices that began before `time`, or INT64_MIN if there are
- * none. */
+/* Returns the latest time at which an office that began before `time` ended, or INT64_MIN if there
+ * is no such office. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {
     int64_t latest = INT64_MIN;

@@ -276,8 +276,8 @@ static void draw_state(const struct view *v, struct canvas *c, unsigned row)
     put(c, row, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
 }
 
-/* Draws one entry of the chronicle from row `row` on, and returns the number of rows that it needs.
- * Rows outside the canvas are not drawn. */
+/* Draws one entry of the chronicle, starting at row `row`, and returns the number of rows that it
+ * needs. Rows outside the canvas are not drawn. */
 static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
                           const struct line *line)
 {
@@ -370,8 +370,8 @@ static void draw_small(const struct view *v, struct canvas *c)
         members, "");
 }
 
-/* Draws the help text from line `first` on, and returns the total number of its lines. If the
- * canvas has no cells, only counts the lines. */
+/* Draws the help text, starting with line `first`, and returns the total number of its lines. If
+ * the canvas has no cells, only counts the lines. */
 static unsigned draw_help(struct canvas *c, unsigned first, unsigned rows)
 {
     unsigned line = 0;

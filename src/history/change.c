@@ -104,7 +104,7 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if the step shows that `who` was leader and alive: a voter granted it a lease, a
+/* Returns true if the step shows that `who` was alive and led: a voter granted it a lease, a
  * follower heard from it, or `who` itself recorded that it led. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
@@ -239,9 +239,9 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Finds the step in which the current leader took office. This is the latest step that began an
- * office which has not ended or, if all offices have ended, the latest step that began any office.
- * Without a mandate, several offices may begin at almost the same time, and the clocks are too
+/* Finds the step in which the current leader took office. If some offices have not ended, this is
+ * the step that began the latest of them. Otherwise, it is the step that began the latest office of
+ * all. Without a mandate, several offices may begin at almost the same time, and the clocks are too
  * inexact to show which of them began last. */
 static const struct history_step *last_office(const struct history *h)
 {

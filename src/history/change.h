@@ -5,7 +5,7 @@
 
 #include "collect.h"
 
-#define HISTORY_LINES 12 /* the most lines that explain a change */
+#define HISTORY_LINES 12 /* the largest number of lines that explain a change */
 
 /* A step that one or more members took. It is shown on one line. */
 struct history_line {

@@ -62,8 +62,8 @@ static struct offset offset_of(const json_t *page)
     return (struct offset){clean_time(page, "now_us") - asked - error, error};
 }
 
-/* Returns all pages of a member's flight recorder. The page that was answered fastest also shows
- * best how far the member's clock is ahead. */
+/* Returns all pages of a member's flight recorder. The page that arrived with the shortest delay
+ * also gives the best estimate of how far the member's clock is ahead. */
 static json_t *ask_pages(const struct history *h, const struct history_daemon *d, unsigned member,
                          struct offset *offset, bool *more)
 {

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #define HISTORY_MEMBERS 64
-#define HISTORY_BACK    400 /* how many of its latest steps each member must send */
+#define HISTORY_BACK    400 /* how many of its latest steps each member is asked for */
 #define HISTORY_TIME    20  /* how many seconds the requests to all members may take */
 #define HISTORY_STEPS   (HISTORY_MEMBERS * HISTORY_BACK)
 

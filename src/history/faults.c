@@ -42,8 +42,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds each resignation of this member that other members recorded. Returns when the last one was
- * recorded, or 0 if there were none. */
+/* Adds each resignation of this member that other members recorded. Returns the time at which the
+ * last one was recorded, or 0 if there were none. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -61,10 +61,10 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     return at;
 }
 
-/* Returns when other members last heard from this member. If another member noticed that this
- * member was silent, the other member must have heard from it shortly before, and that time is
- * estimated. The local daemon also reports when it last heard from each member that is silent
- * now. */
+/* Returns the time at which another member last heard from this one. If another member recorded
+ * that this one was silent, it must have heard from this one shortly before, and that time is
+ * estimated. The local daemon also reports when it last heard from each member that is silent now.
+ */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -80,8 +80,8 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     return last;
 }
 
-/* Adds a crash of this member, or its testament, from the records of other members. If the member
- * resigned and was silent from then on, it was stopped in an orderly way. */
+/* Adds the crash or the testament of this member, according to the records of other members. If the
+ * member resigned and was silent from then on, its end is placed shortly after the resignation. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
     int64_t soon =
@@ -132,7 +132,7 @@ static void add_resignation(struct search *s, const struct history_step *r)
                             .amount = history_id(s->h, to)});
 }
 
-/* If this step was an order from an operator to the member, adds the order. */
+/* If the member received an order from an operator in this step, adds the order. */
 static void add_told(struct search *s, const struct history_step *r)
 {
     if (r->rule == ELECT_RULE_RESIGNS)
@@ -175,8 +175,8 @@ static void note_cut(struct search *s, unsigned member, int64_t from, int64_t no
     s->cuts++;
 }
 
-/* Returns when, after a cut was noticed, a message first crossed it again. Returns INT64_MAX if
- * none did. */
+/* Returns the time at which a message first crossed the cut again after the cut was noticed, or
+ * INT64_MAX if none did. */
 static int64_t healed(const struct history *h, const struct cut *c)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
@@ -233,8 +233,8 @@ static bool is_office(const struct history *h, uint64_t term)
     return false;
 }
 
-/* Returns when the member of step `r` last renewed its own office, or its grant to another leader,
- * before that step. */
+/* Returns the last time before step `r` at which the member of that step renewed its own office, or
+ * its grant to another leader. */
 static int64_t last_sign(const struct search *s, const struct history_step *r)
 {
     for (const struct history_step *b = r; b-- > s->h->step;)
@@ -262,10 +262,10 @@ static bool grants(const struct history_step *r)
     return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
 }
 
-/* Returns when, after step `r`, the member of that step next heard of a leader or became leader, or
- * INT64_MAX. A member on the same side of a cut may have told it about the former leader. In that
- * case, it soon notices the silence of that leader again, and note_cut puts both members on one
- * side. */
+/* Returns the first time after step `r` at which the member of that step heard of a leader or
+ * became leader, or INT64_MAX if there is none. A member on the same side of a cut may have told it
+ * about the former leader. In that case, it soon notices the silence of that leader again, and
+ * note_cut puts both members on one side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)

@@ -135,7 +135,8 @@ static void write_handover(const struct script *s, unsigned best, uint64_t calm)
  * it. If the remaining members are a majority, the preferred members start only after the first
  * leader has taken office. Otherwise, the most preferred member wins and then hands over to the
  * first leader. The penalty for this resignation takes more than forty leases to decay, and the
- * rest of the script must wait until then. Returns when the rest of the script can begin. */
+ * rest of the script must wait until then. Returns the time at which the rest of the script can
+ * begin. */
 static uint64_t write_first(const struct script *s)
 {
     unsigned best = s->f->first;

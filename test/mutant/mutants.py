@@ -974,9 +974,9 @@ RACES = {
 }
 
 # The algorithms exactly as the lecture notes define them, without the repairs of this project. Each entry contains the edits, each
-# of which is (file, text, replacement), and the arguments with which elect verify finds a counterexample. This folder contains that
-# counterexample, in the file with the name of the entry. The notes have no ring timer, so the ring timer is removed, too: no timer
-# can stop a list that circles.
+# of which is (file, text, replacement), and the arguments with which elect verify finds a counterexample. The counterexample is in
+# this folder, in a file that has the name of the entry. The notes have no ring timer, so these edits remove it, too. Without the
+# timer, a list can circle forever.
 NO_RING_TIMER = ("ring_links.c", "    start(p, ELECT_RING_TIMER);\n", "")
 NOTES = {
     "active-ring-notes-order": (

@@ -291,7 +291,7 @@ static void pass_time(struct history *h, unsigned ticks)
         elect_shift(&h->node[i], -(elect_time)ticks);
 }
 
-/* Makes the process act at once where it would wait for a timer. It still waits for grants. */
+/* Makes the process act at once whenever it would wait for a timer. It still waits for grants. */
 static void hurry(struct history *h, uint8_t i)
 {
     elect_time *time = h->node[i].mandate.time;

@@ -79,9 +79,9 @@ static struct {
     uint32_t words, eras;
     /* for each member, the latest life of each other member from which it has accepted a message */
     uint32_t heard[2][MEMBERS][MEMBERS];
-    /* what each member knew about each other member before it opened their present session */
+    /* what each member knew about each other member before it opened their current session */
     struct session_memory knew[MEMBERS][MEMBERS];
-    /* the words (DATA packets) that the present life of each member has accepted */
+    /* the words (DATA packets) that the current life of each member has accepted */
     bool taken[MEMBERS][WORDS];
     struct {
         uint32_t life;
@@ -456,7 +456,7 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* Installs one key in all members, which then use it, or two keys, of which each uses one. */
+/* Installs one key, which all members then use, or two keys, of which each member uses one. */
 static void agree_on_keys(void)
 {
     uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);

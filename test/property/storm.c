@@ -55,8 +55,7 @@ static void add_fault(struct storm *s, enum fault_kind kind, const char *option)
     say(s, option, text);
 }
 
-/* Adds two random faults, or one, or none: the crash of a process that stays down, and a partition
- * that heals. */
+/* Adds up to two random faults: a crash without a recovery, and a partition that heals. */
 static void draw_faults(struct storm *s, struct dice *d, unsigned n, unsigned storm)
 {
     struct experiment *e = &s->experiment;

@@ -1,5 +1,5 @@
-/* Tests that a member that stands aside votes but seeks no office: presence.c, handover.c and
- * voter.c. */
+/* Tests that a member that stands aside still votes but does not try to lead: presence.c,
+ * handover.c and voter.c. */
 #include "mandate.h"
 
 static struct elect_message hand(elect_term e)
@@ -20,7 +20,7 @@ static void grants_aside(struct voter *v, uint8_t from, bool aside)
     hears(v, from, m);
 }
 
-/* Returns the lowest of three processes, after the leader 2 has handed its office over to it. */
+/* Returns the lowest of three processes, after leader 2 has handed its office over to it. */
 static struct voter *heir(void)
 {
     struct voter *v = watchful(3, 0);

@@ -10,7 +10,7 @@ static void a_nominee_asks_before_it_raises_a_term(void **state)
     assert_int_equal(v->a.node.saved.used, 0);
     hears(v, 0, reply(v, ELECT_AYE));
     assert_int_equal(v->a.out.sends, 0);
-    hears(v, 0, reply(v, ELECT_AYE)); /* a second AYE of one voter does not count */
+    hears(v, 0, reply(v, ELECT_AYE)); /* a second AYE from the same voter does not count */
     assert_int_equal(v->a.out.sends, 0);
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
@@ -108,7 +108,7 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
         no.reason = ELECT_REFUSED_STALE;
         no.in_the_way = term(2 + attempt, 1);
         hears(v, 0, no);
-        /* in the stage CONFIRMING, the refusal of one voter does not end the candidacy */
+        /* in the CONFIRMING stage, a refusal from one voter does not end the candidacy */
         if (v->a.node.mandate.candidate.stage == ELECT_CONFIRMING)
             hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
@@ -130,7 +130,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     (void)state;
     leads.leading = 1;
     hears(v, 1, leads);
-    happens(v, ELECT_SUSPECT); /* the follower misses its leader and becomes a candidate */
+    happens(v, ELECT_SUSPECT); /* the follower suspects its leader and becomes a candidate */
     struct elect_message no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 90;

@@ -1,5 +1,5 @@
-/* A fake daemon for client_answers.c and client_life.c. The calls of the client do not wait, so
- * that the test can let the daemon answer between two calls. */
+/* A fake daemon for client_answers.c and client_life.c. Calls of the client library do not block in
+ * these tests, so that the daemon can answer between two calls. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 

@@ -50,8 +50,8 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     assert_int_equal(elect_client_fd(client), fd);
 }
 
-/* If the daemon does not say when to renew, or says a time that is too late, the client renews when
- * half of the remaining time has passed. */
+/* If the daemon does not say when to renew, or names a time that is too late, the client renews
+ * when half of the remaining time has passed. */
 static void a_short_promise_is_renewed_in_time(void **state)
 {
     (void)state;

@@ -228,7 +228,7 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
         all += got;
         turn(p, 3);
     }
-    /* the line has two quotes and two brackets in addition, and a newline instead of the NUL */
+    /* the line also contains two quotes and two brackets, and a newline instead of the NUL */
     assert_int_equal(sizeof text + 4, all);
     assert_int_equal(1, accepted(p));
     control_tell(p->control.clients, json_pack("[s]", text));
@@ -236,8 +236,8 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
     assert_int_equal(0, accepted(p));
 }
 
-/* A child that was just forked, such as a hook parent, briefly has copies of the descriptors of all
- * clients. A client that is disconnected during that time is freed, and must not cause another
+/* A child that was just forked, for example to run a hook, briefly has copies of the descriptors of
+ * all clients. A client that is disconnected during that time is freed, and must not cause another
  * event. */
 static void a_disconnected_client_is_forgotten(void **state)
 {

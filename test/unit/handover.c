@@ -539,7 +539,7 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     back.message.origin = 2;
     elect_step(&v->a.config, &v->a.node, &back, &v->a.out);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    back.message.round = 2; /* this round is over, and the process does not join the next one */
+    back.message.round = 2; /* this round has ended, and the process does not join the next one */
     back.message.origin = 1;
     elect_step(&later.a.config, &later.a.node, &back, &later.a.out);
     assert_rule(&later.a, STANDS_BACK);

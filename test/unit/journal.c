@@ -130,7 +130,7 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
-/* Many equal entries of one user do not suppress the entries of another user. */
+/* Many identical entries from one user do not suppress the entries of another user. */
 static void each_user_is_shown(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ static struct {
         unsigned turns;   /* turns of the loop since the last renewal */
         elect_term ended; /* the term of the previous office */
         unsigned why;     /* the rule of the step that ended the previous office */
-        bool stood_still; /* true if the office was not renewed because this process hardly ran */
+        bool stood_still; /* true if this process got too little CPU time to renew the office */
     } office[MEMBERS];    /* the offices in group 0 */
     struct {
         unsigned count;
@@ -222,7 +222,7 @@ static void stop(unsigned i)
     memset(&c.office[i], 0, sizeof c.office[i]);
 }
 
-/* Returns true if, in every group, all running members follow the same one of them. */
+/* Returns true if, in every group, all running members follow the same running member. */
 static bool all_agree(void)
 {
     for (unsigned g = 0; g < c.groups; g++) {
@@ -249,8 +249,8 @@ static unsigned leader(void)
 }
 
 /* Returns true if the office of `term` continues, or ended for a reason that a busy machine may
- * cause: a process that stalls for a lease loses its offices, and a leader continues in a later
- * term if a voter has promised a larger one. */
+ * cause: a process that stalls for the duration of a lease loses its offices, and a leader
+ * continues in a later term if a voter has promised a larger one. */
 static bool was_left_alone(elect_term term)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -417,7 +417,8 @@ static void a_member_that_cannot_start_reports_why(void **state)
     none = before;
     int next = dup(0);
     close(next);
-    for (int more = 0; more < 2; more++) { /* first the timer gets no descriptor, then a socket */
+    /* in the first turn, the timer gets no descriptor; in the second turn, a socket gets none */
+    for (int more = 0; more < 2; more++) {
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
         assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));

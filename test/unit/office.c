@@ -118,7 +118,7 @@ static void an_office_ends_in_time_whatever_event_comes(void **state)
     v->now = 1000 + OFFICE;
     hears(v, 0, late);
     assert_rule(&v->a, MANDATE_OVER);
-    hears(v, 1, late); /* this grant would have extended the office before its end */
+    hears(v, 1, late); /* this grant would have extended the office if it had arrived in time */
     assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
     /* the leader releases its term only after its work has stopped */

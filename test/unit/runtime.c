@@ -291,7 +291,7 @@ static void removed_members_stay_while_there_is_room(void **state)
     for (uint16_t i = 1; i < SESSION_PEERS; i++)
         id[i] = (uint16_t)(1000 + i);
     id[0] = 1000;
-    /* as many members are configured as the file has places for peers */
+    /* the number of configured members equals the number of peers that the file can hold */
     assert_null(saved_begin(s, id, SESSION_PEERS));
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
@@ -576,8 +576,8 @@ static bool enter_small_network(void)
     return fine;
 }
 
-/* Returns 0 if a filter for the largest cluster can be attached to a socket, with each choice of
- * the packets that it samples. */
+/* Returns 0 if a filter for the largest cluster can be attached to a socket, whichever packets the
+ * filter samples. */
 static int filter_in_a_small_network(void)
 {
     static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,

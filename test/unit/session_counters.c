@@ -48,7 +48,7 @@ static void no_forged_counter_cuts_off_a_pair(void **state)
         deliver(p, 1, before, length);
         assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
     }
-    /* one HELLO repairs any number of leaps */
+    /* a single HELLO is enough, however often the counter has leapt */
     for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) {
         for (unsigned i = 0; i < leaps; i++)
             assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP), SESSION_DATA);

@@ -237,7 +237,7 @@ static void no_other_user_may_own_it(void **state)
     refused(at("folder/hook"), at("folder"), NOT_OURS);
 }
 
-/* Others may write to a folder with the sticky bit, such as /tmp. If root owns that folder, a
+/* Other users may write to a folder with the sticky bit, such as /tmp. If root owns that folder, a
  * program may be in a subfolder of it, but not directly in it. */
 static void sticky_folders_are_passed(void **state)
 {
