@@ -62,8 +62,8 @@ class Elect(Peer):
         self.process[node, lane] = self.process["run", node, lane] if self.works else self.testbed.spawn(node, *asks)
 
     def settled(self, lane):
-        """Returns the machine of the leader, or None unless exactly one contender leads. If the commands of elect run record the
-        claims, a waiting contender counts as ready, because its command has not started and cannot record anything yet."""
+        """Returns the machine of the leader if exactly one contender leads, and None otherwise. If the commands of elect run record
+        the claims, a waiting contender counts as ready, because its command has not started and cannot record anything yet."""
         if not self.works:
             return super().settled(lane)
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]

@@ -148,8 +148,8 @@ class EtcdCommand(Etcd):
         self.process[node, lane] = command
 
     def settled(self, lane):
-        """Returns the machine of the leader, or None unless exactly one contender leads and all three compete. A waiting
-        contender prints nothing, so the keys in etcd show whether it competes."""
+        """Returns the machine of the leader if exactly one contender leads and all three compete, and None otherwise. A waiting
+        contender prints nothing, so this method looks for its key in etcd."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         if len(leaders) == 1 and lane not in self.complete:
             keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()

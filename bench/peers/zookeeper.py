@@ -57,8 +57,8 @@ def rows(build):
         # to synchronise.
         ZooKeeper(build, "zookeeper-tick50", "ZooKeeper recipe, tickTime 50, shortest session 100 ms", 50, 100,
                   limits=(200, 100), phase=1.0),
-        # A server that is cut off continues to answer its clients for syncLimit ticks, which is 10 s with the zoo.cfg of
-        # Debian. This is longer than the session, so a client of that server does not learn that its session has expired.
+        # A server that is cut off continues to answer its clients for syncLimit ticks, which is 10 s with Debian's zoo.cfg. This is
+        # longer than the session, so a client of that server does not learn that its session has expired.
         ZooKeeper(build, "zookeeper-cut", "ZooKeeper recipe, tickTime 2000, shortest session 4 s: cut", 2000, 4000, fault="cut",
                   hold=10.0),
     ]

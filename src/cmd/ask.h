@@ -79,7 +79,7 @@ const struct config_member *ask_self(const struct asked_for *a, const struct con
 const struct config_member *ask_local(const struct config *c, bool *several, struct text *why);
 
 /* Stores the path of one of the daemon's sockets. `which` is "status", "admin" or "run". Returns 0
- * or, after an error message, an exit status. */
+ * on success. On failure, prints an error message and returns an exit status. */
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE]);
 
 /* Sends the request to the daemon and returns its answer. If this fails, prints the reason, sets

@@ -283,8 +283,8 @@ static bool has_removed_option(int argc, char **argv)
     return false;
 }
 
-/* Finds the paths of the daemon's run and status sockets. Returns 0 or, after an error message, an
- * exit status. */
+/* Finds the paths of the daemon's run and status sockets. Returns 0 on success. On failure, prints
+ * an error message and returns an exit status. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
     const char *dot;

@@ -143,8 +143,8 @@ static void print_diff(const struct lines *a, const struct lines *b)
         fprintf(stderr, "  ... (further differences are not shown)\n");
 }
 
-/* Compares two traces. If they differ, prints the difference and returns true. Different kinds of
- * line ends, or a missing newline at the end, do not count as a difference. */
+/* Compares two traces. If they differ, prints the difference and returns true. Different line
+ * endings, or a missing newline at the end, do not count as a difference. */
 static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};

@@ -165,8 +165,8 @@ static bool save(const char *file, const char *script, enum property property)
     return saved;
 }
 
-/* Simulates the storm of this seed again and records its steps. Removes all steps that the
- * violation does not need, and saves the others. */
+/* Simulates the storm of this seed again and records its steps. Removes all steps that are not
+ * needed for the violation, and saves the others. */
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {

@@ -33,8 +33,8 @@ int cmd_is_leader(int argc, char **argv)
         return ~status;
     int64_t asked = boottime_now();
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
-    /* Without an answer, EXIT_NO means that the group does not exist. It is replaced, because the
-     * user would take it to mean that the member does not lead. */
+    /* If there is no answer, EXIT_NO means that the group does not exist. The command then exits
+     * with EXIT_USAGE, because users would take EXIT_NO to mean that the member does not lead. */
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
     /* The remaining time is counted from a moment before the request was sent. Even if this process

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define PACKET 2048
-/* How many times the removal of the folder is attempted, every 10 ms, because the daemons may take
+/* The largest number of attempts to remove the folder, at intervals of 10 ms. The daemons may take
  * a while to exit. */
 #define TRIES 3000
 

@@ -159,9 +159,9 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Records that a member was cut off from others at some time after `from`, and that it noticed this
- * at the time `noticed`. Members with which it exchanged messages between the middle of these two
- * times and `until` were on its side of the cut. */
+/* Records that a member was cut off from others after the time `from`, and noticed this at the time
+ * `noticed`. The members with which it exchanged messages from the middle of this interval until
+ * the time `until` were on its side of the cut. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {

@@ -14,13 +14,13 @@
  *
  * thefts: like bounded or groups, but testaments of living members are stolen and sent. A member
  * whose testament was sent may lead in that term until it hears from its successor, so that two
- * members may lead at the same time. No other two members lead at the same time, and all later
+ * members may lead at the same time. Otherwise, no two members lead at the same time, and all later
  * offices obey the rules.
  *
- * groups: all clocks are the same. Each move involves a random set of processes, and all messages
- * between them arrive immediately: a process becomes a candidate and gets all answers, or a leader
- * renews, changes the voters, or resigns. In this way, one part of a cluster gets far ahead of
- * another.
+ * groups: all clocks show the same time. Each move involves a random set of processes, and all
+ * messages between them arrive immediately: a process becomes a candidate and gets all answers, or
+ * a leader renews, changes the voters, or resigns. In this way, one part of a cluster gets far
+ * ahead of another.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"

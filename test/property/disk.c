@@ -1,7 +1,7 @@
 /*
  * Runs the real store over a simulated disk that may fail at every call. A kill leaves the page
  * cache intact. After a power failure, every sector that was not synced may have its old content,
- * its new content, or garbage. Some slots of the file cannot be read, either during one life of the
+ * its new content, or garbage. Some slots of the file cannot be read, either during one run of the
  * process or forever. No acknowledged write may be lost, and the store must open the file whenever
  * the file can be read.
  */

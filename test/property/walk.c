@@ -1,5 +1,5 @@
 /*
- * A walk makes moves in random order, independent of any clock. Messages are reordered, lost and
+ * A walk consists of random moves that do not depend on any clock. Messages are reordered, lost and
  * duplicated, timers fire early and late, and processes crash and recover. After the last fault,
  * time passes normally, and all live processes must agree on the highest of them.
  *

@@ -1,5 +1,5 @@
-/* Tests the control sockets. Each turn of the loop does a limited amount of work for clients, a
- * user who connects as fast as possible cannot take all connections, and every client gets an
+/* Tests the control sockets: each turn of the loop does a limited amount of work for clients, a
+ * user who connects as fast as possible cannot use up all connections, and every client gets an
  * answer or a refusal. */
 #include "../support.h"
 

@@ -469,7 +469,7 @@ static void a_bind_that_fails_is_explained(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* Stops and starts the member. Its start writes to the state file, and files may not grow. */
+/* Restarts the member while no file may grow. The member cannot write its state file then. */
 static void a_state_file_that_cannot_be_written_is_named(void **state)
 {
     char why[256], expected[256];
