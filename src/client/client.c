@@ -44,7 +44,7 @@ struct elect_client {
     bool asked;     /* the latest question has not been answered yet */
     bool resigning; /* the latest resignation has not been answered yet */
     int64_t stamp;  /* time stamp of the latest question; the answer repeats it */
-    int64_t span;   /* the longest promise that the caller wants; 0: no limit */
+    int64_t span;   /* the longest promise to ask the daemon for; 0: no limit */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -114,7 +114,7 @@ static int64_t end_of(int64_t patience)
 }
 
 /* Waits until the socket is ready, but not beyond `end`. Returns false only if `end` had passed
- * before the call, so the socket may not be ready even if the function returns true. */
+ * before the call. The socket may not be ready even if the function returns true. */
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
@@ -174,7 +174,7 @@ static enum elect_client_error reach(struct elect_client *c, int64_t end)
 }
 
 /* Sends a question. The deadline in the answer is counted from the stamp of the question, so each
- * attempt to send takes a new stamp. No two questions have the same stamp, so that an outdated
+ * attempt to send uses a new stamp. No two questions have the same stamp, so that an outdated
  * answer is never mistaken for the answer to a later question. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
@@ -261,7 +261,7 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
 /* Converts a packet from the daemon into an answer for the caller. Returns false if a correct
  * daemon would never send such a packet. The promised time is limited to the lease, because the
  * daemon may promise a longer time just after the lease has been shortened. The promised time may
- * be negative if the office ended while the daemon was answering. */
+ * be negative if leadership ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -281,8 +281,8 @@ static bool understand(const struct elect_client *c, const struct talk *t,
 
 /* ---- asking ---- */
 
-/* Returns when the next question is due. The client asks as often as the daemon renews its
- * office. */
+/* Returns the time at which the next question is due. The client asks as often as a leader renews
+ * its lease. */
 static int64_t next_question(const struct talk *told, const struct elect_client_answer *a)
 {
     int64_t half = (a->deadline - told->stamp) / 2;
@@ -290,10 +290,10 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
     return told->stamp + (pause > SOONEST ? pause : SOONEST);
 }
 
-/* Asks the daemon. There is at most one unanswered question at a time, so an answer may arrive
- * during a later call than the one that sent the question. A promise of leadership is valid even
- * then, if its time has not run out. The answer that the member does not lead may be outdated by
- * then, so the question is repeated if this call may wait. */
+/* Asks the daemon. There is at most one unanswered question at a time, so the answer to a question
+ * may arrive during a later call. If it promises leadership, the promise is still valid until its
+ * time runs out. If it says that the member does not lead, it may be outdated, so the question is
+ * repeated if this call may wait. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {

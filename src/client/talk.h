@@ -1,6 +1,6 @@
 /*
  * The protocol of a member's run socket (member-N.run). Runs and clients use it to register their
- * work with the daemon, and the daemon uses it to tell them until when the work may continue. Each
+ * work with the daemon, and the daemon uses it to tell them how long the work may continue. Each
  * packet is one `struct talk`. The socket is of the type AF_UNIX and SOCK_SEQPACKET, so both ends
  * are on one machine.
  *
@@ -76,7 +76,7 @@ enum talk_word {
 };
 
 /* NOW        HOLD: answer NO instead of waiting
- * LOOSE      HOLD: the work is not killed when the mandate is lost, so that the daemon cannot
+ * LOOSE      HOLD: the work is not killed when the mandate is lost, so the daemon cannot
  *            enforce its end (--on-lose signal, freeze)
  * CGROUP     HOLD: the work has its own control group, which can be killed at once
  * NAMESPACE  HOLD: the work has its own process namespace, which can be killed at once
@@ -103,7 +103,7 @@ struct talk {
     uint8_t unused[2];
     int64_t stamp, left; /* both in microseconds */
     uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* in WAIT, GO, TOLD: how long an office lasts without a renewal */
+    uint32_t lease;      /* in WAIT, GO, TOLD: how long leadership lasts without a renewal */
     uint32_t renewal; /* in WAIT, GO, TOLD: the interval between renewals; both in microseconds */
     uint32_t pid;     /* in ASK: the process id of the command; 0 if unknown */
     uint32_t unused_too;

@@ -124,7 +124,7 @@ static void answer_reload(struct daemon *d, struct control_client *client, json_
                                 : answer_refusal(complaint.bytes));
 }
 
-/* ---- changes of the keys: a key is read from the key file, never from a request ---- */
+/* ---- key changes: a key is read from the key file, never from a request ---- */
 
 static void answer_key_install(struct daemon *d, struct control_client *client, json_t *request)
 {
@@ -153,9 +153,8 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
                                 : answer_refusal(why));
 }
 
-/* Returns true, with a warning in `text`, if some members that are down may not have the key that
- * stays in use after this change. Such a member can return only while the other key is still
- * accepted. */
+/* Returns true, with a warning in `text`, if a member that is down may lack the key that will be in
+ * use after this change. Such a member can return only while the other key is still accepted. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {

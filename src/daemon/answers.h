@@ -1,4 +1,4 @@
-/* Declarations that the files that answer requests share: answers.c has the table of verbs and
+/* Declarations shared by the files that answer requests: answers.c has the table of verbs and
  * answers the verbs that change something, and queries.c answers the verbs that only read. */
 #ifndef ELECT_DAEMON_ANSWERS_H
 #define ELECT_DAEMON_ANSWERS_H
@@ -31,11 +31,11 @@ bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
 /* Returns the ranks of the members that are up, including this member. */
 elect_set query_up(const struct daemon *d);
 /* Returns the members that may lead but stand aside, which means that they ask not to be elected.
- * The result contains only what this member knows: a follower knows about itself and its leader;
- * the leader, and every member while there is no leader, knows about all members. */
+ * The result contains only what this member knows. A follower knows about itself and its leader.
+ * The leader knows about all members, and so does every member while there is no leader. */
 elect_set query_aside(const struct daemon *d, unsigned group);
 /* Returns true if this member has heard from the other member within the suspicion time, so that
- * the other member can probably answer, or take over an office, now. */
+ * the other member can probably answer, or take over leadership, now. */
 bool query_hears(const struct daemon *d, uint16_t id);
 /* Returns the numbers of the member's keys; the first key is in use. */
 json_t *query_keys(const struct daemon *d);

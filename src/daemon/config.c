@@ -167,8 +167,8 @@ void config_make_absolute(char path[CONFIG_FILE])
 
 /* ---- the election ---- */
 
-/* The configured delay serves as two limits: the longest time that a message travels, and the
- * longest time that a process takes to answer a message, including a write to its disk. */
+/* The configured delay serves as two limits: the longest time that a message may take to arrive,
+ * and the longest time that a process may take to answer it, including a write to its disk. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
     uint16_t ids[SESSION_PEERS];

@@ -76,8 +76,7 @@
     X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
       "yes: elect only members with an elect run for this group; default: no")
 
-/* A host name that the configuration contains in place of an address. The daemon looks up the name
- * about every 10 s. */
+/* A host name that is configured instead of an address. It is looked up about every 10 s. */
 struct config_host {
     char name[CONFIG_NAME]; /* empty if the configured address is numeric, or "dynamic" */
     uint16_t port;

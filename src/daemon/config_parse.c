@@ -102,8 +102,8 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* Handles one line of the form KEY = VALUE. `index` is the index of the member or the group in
- * whose section the line stands. */
+/* Handles one line of the form KEY = VALUE. `index` is the index of the member or the group whose
+ * section contains the line. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -220,7 +220,7 @@ static void begin(struct config *c, const char *path)
     snprintf(c->key_file, sizeof c->key_file, "%.*skey", config_folder(c), c->path);
 }
 
-/* Puts the name of the file, and the number of the line unless it is 0, before the complaint. */
+/* Prefixes the complaint with the name of the file and, unless it is 0, the line number. */
 static bool locate(struct config *c, const char *path, int line)
 {
     struct text why = c->complaint;

@@ -253,11 +253,11 @@ static void serve(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 struct crowd {
-    unsigned all, same; /* all: the clients of a socket; same: those of one user */
+    unsigned all, same; /* all: clients of one socket; same: those of the same user */
 };
 
-/* Counts the clients of a socket, and those of one user among them. Watchers and other clients are
- * counted separately, because watchers stay connected. */
+/* Counts the clients of a socket, and how many of them belong to the given user. Watchers and other
+ * clients are counted separately, because watchers stay connected. */
 static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
                              uid_t user)
 {
@@ -425,7 +425,8 @@ bool control_open(struct control *c, enum control_which which, const char *path,
 
 void control_close(struct control *c)
 {
-    /* first, so that a watcher that is disconnected can tell that the daemon ends */
+    /* The sockets are removed first, so that a disconnected watcher can tell that the daemon has
+     * ended. */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         struct control_door *door = &c->door[i];
         if (door->control == NULL)

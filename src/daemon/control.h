@@ -24,10 +24,10 @@
 #include <uv.h>
 
 #define CONTROL_REQUEST  4096 /* bytes */
-#define CONTROL_CLIENTS  1280 /* the most clients of one socket, not counting watchers */
-#define CONTROL_RESERVED 256  /* places that only users with fewer than CONTROL_FEW clients get */
+#define CONTROL_CLIENTS  1280 /* the most clients per socket, not counting watchers */
+#define CONTROL_RESERVED 256  /* places reserved for users with fewer than CONTROL_FEW clients */
 #define CONTROL_FEW      16
-#define CONTROL_WATCHERS 64 /* the most watchers of one socket */
+#define CONTROL_WATCHERS 64 /* the most watchers per socket */
 #define CONTROL_WATCHES  16 /* the most watchers that one user may have */
 #define CONTROL_NEVER    UINT64_MAX
 
@@ -53,7 +53,7 @@ struct control_client {
     bool waits;
     const char *late; /* the refusal that the client gets when the deadline passes */
     uint32_t asks;    /* the number of the question that was sent to another member (inquiry.c) */
-    uint64_t order;   /* the number of the order to hand over that this client gave (orders.c) */
+    uint64_t order;   /* the number of this client's order to hand over (orders.c) */
     uint16_t peer;    /* the member to which the question was sent */
     int64_t since;    /* when the question was sent */
 };
@@ -82,9 +82,9 @@ struct control {
 /* Returns the suffix of a socket's file name: "status" or "admin". */
 const char *control_name(enum control_which which);
 
-/* Creates a socket of that type and binds it to a path, where it replaces a socket that an earlier
- * process left behind. Returns the descriptor of the socket, for which listen() has not been called
- * yet; -1, with a complaint, if this fails. */
+/* Creates a socket of that type and binds it to a path, replacing a socket that an earlier process
+ * left behind. Returns the descriptor of the socket; -1, with a complaint, if this fails. The
+ * caller must call listen(). */
 int control_bind(const char *path, int type, mode_t mode, struct text *complaint);
 
 /* Opens a socket. Returns false, with a complaint, if this fails. */

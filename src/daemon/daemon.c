@@ -103,7 +103,7 @@ static void write_event(char text[JOURNAL_TEXT], const char *subject, const char
 }
 
 /* Logs that this member has stopped leading. Must be called before the state of the group is
- * updated, because the log entry contains the term of the office that has ended. */
+ * updated, because the log entry contains the term that has ended. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
@@ -145,8 +145,8 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
                                           .peer = peer});
 }
 
-/* Updates the state of a group that clients see. If that state has changed, logs the change and
- * informs the service manager, hooks and clients. */
+/* Updates the state of a group as clients see it. If it has changed, logs the change and informs
+ * the service manager, hooks and clients. */
 static void show(void *context, unsigned group)
 {
     struct daemon *d = context;
@@ -176,8 +176,8 @@ static void show(void *context, unsigned group)
 }
 
 /* Shows the term of another leader to clients as soon as this member knows it. A member may know
- * its leader before it knows the leader's term, because a voter that grants a term announces no
- * news. */
+ * its leader before it knows the leader's term: when a voter grants a term, it announces no news.
+ */
 static void show_learned_term(struct daemon *d, unsigned group)
 {
     const struct elect_news *before = &d->group[group].news;
@@ -359,8 +359,8 @@ static void log_link(struct daemon *d, const char *name, unsigned link, bool up)
                                           .peer = name});
 }
 
-/* Logs that a member is down or cut off. Such a member sends nothing, so it is noticed only because
- * nothing is heard from it on any link. */
+/* Logs that a member is down or cut off. Such a member can only be detected by its silence on all
+ * links. */
 static void log_silence(struct daemon *d, uint16_t id)
 {
     const char *name = config_name(&d->config, id);
@@ -460,7 +460,8 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Begins to stop: hands over every office, and keeps the member from seeking another one. */
+/* Begins to stop the daemon: hands over leadership in every group, and keeps the member from being
+ * elected again. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)

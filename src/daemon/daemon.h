@@ -11,7 +11,7 @@
  *     reload.c     reads the configuration again
  *     resolve.c    looks up the host names of other members
  *
- * Only the files in this list use struct daemon.
+ * Only these files use struct daemon.
  */
 #ifndef ELECT_DAEMON_DAEMON_H
 #define ELECT_DAEMON_DAEMON_H
@@ -25,7 +25,7 @@
 #include "recorder.h"
 #include "work.h"
 
-#define DAEMON_ADDRESS 64 /* characters of HOST:PORT */
+#define DAEMON_ADDRESS 64 /* size of a buffer for HOST:PORT */
 
 /* The state of a group, as clients see it. */
 struct watched {
@@ -66,7 +66,7 @@ struct daemon {
         unsigned tick, count;
     } told[SESSION_PEERS]; /* how many notes from each member were answered in this second */
     struct resolver resolver;
-    sa_family_t family[ELECT_UV_LINKS]; /* of the sockets of this member, and their addresses: */
+    sa_family_t family[ELECT_UV_LINKS]; /* address family of this member's socket, by link */
     char address[ELECT_UV_LINKS][DAEMON_ADDRESS];
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
@@ -138,8 +138,8 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now);
 /* Evaluates the findings, and logs each finding that has appeared or has been cleared. The daemon
  * calls this function every second. */
 void doctor_tick(struct daemon *d);
-/* Handles the answer of a peer that was asked, at the time `asked`, what time its clock shows. `i`
- * is the index of the peer in elect_member_peer(). */
+/* Handles the time `reading` that the clock of a peer showed. `asked` is the time at which this
+ * member sent the question, and `i` is the index of the peer in elect_member_peer(). */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading);
 /* Returns the most serious finding of the latest evaluation; a JSON null if there is none. */
 json_t *doctor_worst(const struct daemon *d);

@@ -18,7 +18,7 @@
 #define MANY_SYNCS   100 /* the 99th percentile needs at least this many writes */
 #define STALL_COUNTS 600 /* a stall is reported for this many seconds */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* after this time, every running peer has been heard */
+#define START        (3 * SECOND) /* by then, this member has heard from every running peer */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -90,8 +90,8 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* Reports a leader that has no healthy elect run. Such a leader keeps its office if its last run
- * succeeded, so that no work is done until another run starts. */
+/* Reports a leader that has no healthy elect run. If its last run succeeded, such a leader
+ * continues to lead, but no work is done until another run starts. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -106,7 +106,7 @@ static void check_leaders_run(struct daemon *d, unsigned group)
                name);
 }
 
-/* Returns true if a run works under the leader. */
+/* Returns true if a run is working on the leader's machine. */
 static bool leader_works(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -119,8 +119,7 @@ static bool leader_works(const struct daemon *d, unsigned group)
            json_object_get(w->groups, d->config.group[group]) != NULL;
 }
 
-/* Returns true if the member may have a healthy run that waits: it has not reported that it has
- * none. */
+/* Returns true if the member has a healthy run, or has not reported whether it has one. */
 static bool may_have_run(const struct daemon *d, unsigned group, uint8_t rank)
 {
     size_t i;
@@ -147,8 +146,8 @@ static elect_set with_runs(const struct daemon *d, unsigned group, elect_set mem
     return some;
 }
 
-/* Finds that the work ends with the leader, because no other member would start it. This may be
- * intended. */
+/* Reports that the work would stop if the leader failed, because no other member would start it.
+ * This may be intended. */
 static void check_heirs_run(struct daemon *d, unsigned group, elect_set ready)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -308,10 +307,9 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
            "use the same elect.conf on all members, then run elect reload");
 }
 
-/* A peer has answered the question what time its clock shows. It read its clock after this member
- * had sent the question, and before this member received the answer. These two times bound the
- * difference between the clocks. A late message widens the bounds, but never makes a correct clock
- * look wrong. */
+/* The peer read its clock after this member had sent the question, and before this member received
+ * the answer. These two times bound the difference between the clocks. A late message widens the
+ * bounds, but never makes a correct clock look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -348,8 +346,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if the peer leads a group, but has not reported its work there since this member
- * learned that it leads. */
+/* Returns true if the peer leads a group, but has not reported its work in that group since this
+ * member learned of its leadership. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;

@@ -53,7 +53,7 @@ struct peer_work {
     elect_time heard; /* when the report arrived; 0 if none has arrived */
     int64_t date;     /* when the report arrived, in microseconds since 1970 */
     json_t *groups;   /* {"main": [PID, SINCE]}; a group in which the peer has no work is absent */
-    json_t *ready;    /* ["main"]: the groups in which a healthy run works or waits there */
+    json_t *ready;    /* ["main"]: the groups in which the peer has a healthy run */
 };
 
 struct doctor {

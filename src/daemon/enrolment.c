@@ -59,7 +59,7 @@ static bool has_interface(const union elect_address *a, bool broadcast)
 bool enroll_is_local(const union elect_address *a) { return has_interface(a, false); }
 
 /* Returns true if the address is a broadcast address and not also a normal address of this machine.
- * An address can be both in a network with a single address, which some clouds use. */
+ * In a network with a single address, as in some clouds, an address can be both. */
 static bool is_broadcast(const union elect_address *a)
 {
     return has_interface(a, true) && !has_interface(a, false);

@@ -26,16 +26,16 @@
 
 #define HOLDERS   256
 #define LONG_WAIT INT64_C(1000000000) /* microseconds; longer than any wait in practice */
-#define TRIES     5                   /* how often the hook on-follower is tried if it is killed */
-#define SENDS     3                   /* how often a testament is sent */
+#define TRIES     5                   /* the most runs of on-follower, if it is killed each time */
+#define SENDS     3                   /* how many times a testament is sent */
 static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* delays in microseconds */
 
-/* A holder: a run that may have its command running while the member leads that group. */
+/* A holder: a run whose command may be running because the member leads its group. */
 struct holder {
     int fd;
     uint8_t group;
     uint32_t serial;
-    pid_t pid; /* of the elect run */
+    pid_t pid; /* the process id of elect run */
 };
 
 /* The testament and the hooks of a group. */
@@ -50,8 +50,8 @@ struct estate {
     bool cut_short;          /* the latest hook was killed before it had finished */
     struct guard_note hook;  /* the note that started the latest hook */
     struct guard_note ended; /* the note that starts on-follower, to undo on-leader */
-    unsigned sent;           /* how often the testament has been sent */
-    int64_t first;           /* when it may first be sent; 0 if this is not known yet */
+    unsigned sent;           /* how many times the testament has been sent */
+    int64_t first;           /* the earliest time to send it; 0 if not known yet */
     struct elect_testament testament;
 };
 
@@ -348,9 +348,9 @@ static void take_signals(struct guardian *g)
     }
 }
 
-/* Cancels the hooks pre-leader and on-leader when the office for which they were run is over. The
- * member may be unable to do so, because it may be stopped. Returns after how many milliseconds
- * this function must be called again; -1 if no such hook is running. */
+/* Cancels the hooks pre-leader and on-leader when the leadership for which they were run has ended.
+ * The member itself may be unable to do so, because it may be stopped. Returns the number of
+ * milliseconds after which this function must be called again; -1 if no such hook is running. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -447,8 +447,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns when the guardian must send the testament of a group or check it again; ELECT_UNSET if
- * the testament will never be sent. */
+/* Returns the time at which the guardian must send the testament of a group, or check again whether
+ * it may; ELECT_UNSET if the testament will never be sent. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -462,7 +462,7 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* The testament is of use only until the lease is over: after that, no voter waits for it. */
+    /* The testament is useful only until the lease ends: after that, no voter waits for it. */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
@@ -475,7 +475,8 @@ static void tell_sent(struct guardian *g, unsigned group)
     say(g, 0, (int)group, text, "all its work has stopped");
 }
 
-/* Logs in which groups no testament was sent, so that the others wait for the lease. */
+/* Logs the groups for which no testament was sent. In these groups, the other members must wait
+ * until the lease ends. */
 static void tell_unsent(struct guardian *g)
 {
     char text[JOURNAL_TEXT];
@@ -492,7 +493,7 @@ static void tell_unsent(struct guardian *g)
     }
 }
 
-/* Kills the hooks that run. Returns when no process of them is left. */
+/* Kills the running hooks, and waits until all of their processes have exited. */
 static void kill_hooks(struct guardian *g)
 {
     bool runs[STORE_GROUPS];

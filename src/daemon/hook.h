@@ -32,8 +32,8 @@ bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
 
 /* Starts a hook. Returns the process id of the hook parent, whose exit status is the outcome of the
  * hook; -1 if the fork failed. SIGTERM to the hook parent cancels the hook. The output of the hook
- * is logged. The hook parent keeps the descriptor `held`, unless it is -1, open until every process
- * of the hook has exited. */
+ * is logged. Unless `held` is -1, the hook parent keeps that descriptor open until every process of
+ * the hook has exited. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note, struct journal *journal, int held);
 /* Converts the wait status of a hook or a hook parent into the outcome of the hook. */

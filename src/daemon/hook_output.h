@@ -21,8 +21,8 @@ struct hook_output {
     pid_t pid;                  /* the process id of the hook */
     int pipe;                   /* the read end of the pipe to which the hook writes */
     size_t length;              /* of `line`; HOOK_OUTPUT_LINE + 1 if the line is cut */
-    int64_t second;             /* when the second that `lines` covers began */
-    unsigned lines;             /* how many lines were logged in that second */
+    int64_t second;             /* when the current second began */
+    unsigned lines;             /* how many lines have been logged in that second */
     uint64_t left_out;          /* omitted lines whose number has not been logged yet */
     char line[HOOK_OUTPUT_LINE + sizeof "..."];
 };

@@ -11,7 +11,7 @@
 
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; doubled for each further try */
-#define DOUBLINGS   6      /* the most times that the delay between two offices is doubled */
+#define DOUBLINGS   6      /* how many times the delay after a failed hook can double */
 #define LOOK_AGAIN  10000  /* every 10 ms, checks whether the hooks of a dead guardian have ended */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
@@ -47,7 +47,7 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the office for which the running hook was started is over. */
+/* Returns true if the leadership for which the running hook was started has ended. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -81,7 +81,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!run(w, &note)) { /* the guardian cannot take the note now */
+    if (!run(w, &note)) { /* the guardian cannot accept the note now */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;
@@ -98,8 +98,8 @@ static void start(struct work *w, unsigned group, enum hook hook)
 }
 
 /* Returns true if the guardian is dead and a hook that it started may still be running. The next
- * hook must then wait, but only until the end of the office, because a stopped hook parent might
- * never exit. The pipe `hooks` reports its end when the last hook parent has exited. */
+ * hook must then wait, but only until the office ends, because a stopped hook parent might never
+ * exit. The pipe `hooks` reaches its end when the last hook parent has exited. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
@@ -107,8 +107,7 @@ static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 }
 
 /* Returns true if a hook must still wait, because it has failed before. Without this delay, members
- * on which pre-leader always fails would pass the office from one to the next as fast as packets
- * travel. */
+ * on which pre-leader always fails would pass leadership around as fast as packets travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
@@ -240,9 +239,8 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook that was running is now ended by its hook parent. The hook on-follower waits
-         * until that has happened, but no longer than until the lease is over. The other members
-         * wait until the lease is over, too. */
+        /* The hook parent now ends the hook that was running. The hook on-follower waits for this,
+         * but at most until the lease ends. The other members also wait until the lease ends. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

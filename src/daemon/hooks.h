@@ -6,13 +6,13 @@
 
 #include "work.h"
 
-/* Starts the next hook of a group if it is due, and cancels the running hook if the office for
- * which it was started is over. */
+/* Starts the next hook of a group if it is due, and cancels the running hook if the leadership for
+ * which it was started has ended. */
 void hooks_turn(struct work *w, unsigned group);
 /* Handles the guardian's report that a hook has ended. */
 void hooks_done(struct work *w, const struct guard_note *note);
-/* Returns true if the member need not wait for a hook before it releases the office: no hook of the
- * office is running, and on-follower has undone every on-leader. */
+/* Returns true if the member may release its term without waiting for a hook: no hook for that term
+ * is running, and on-follower has undone every on-leader. */
 bool hooks_rest(const struct work *w, unsigned group);
 /* Handles the death of the guardian. From then on, the member itself runs on-follower in each group
  * in which on-leader was run, and runs no other hook. */

@@ -11,11 +11,11 @@
  *      "ready": ["main"]}
  *
  * Each note is one datagram, which may be lost; a client then repeats its question. The clocks of
- * two members differ, so an answer contains the time of the answering member, and the client also
- * receives the times of the question and of the answer by the clock of this member. `work` contains
- * the process id (0: unknown) and the start of the work in each group, which elect status shows on
- * other members. `ready` contains the groups in which a healthy run works or waits. orders.h
- * describes further notes.
+ * two members differ, so an answer contains the time by the clock of the answering member. The
+ * client also receives the times at which this member sent the question and received the answer, by
+ * this member's own clock. `work` contains the process id (0: unknown) and the start of the work in
+ * each group, which elect status shows on other members. `ready` contains the groups in which a
+ * healthy run works or waits. orders.h describes further notes.
  */
 #include "daemon.h"
 
@@ -31,7 +31,7 @@
 #define PATIENCE 300 /* milliseconds to wait for the answer of another member */
 #define MARGIN   160 /* bytes of a note that are reserved for everything but the entries */
 
-#define MOST_A_SECOND 500 /* the most answers to one member in a second */
+#define MOST_A_SECOND 500 /* the most answers to one member per second */
 #define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
@@ -256,8 +256,8 @@ static json_t *work_here(const struct daemon *d)
     return all;
 }
 
-/* Returns the groups in which a healthy run works or waits here, as many as fit into a note that
- * also has `work`. */
+/* Returns the groups in which this member has a healthy run, or as many of them as fit into a note
+ * that also contains `work`. */
 static json_t *ready_here(const struct daemon *d, const json_t *work)
 {
     json_t *all = json_array();

@@ -159,7 +159,7 @@ static bool is_over(const struct journal_entry *e, int64_t now)
 }
 
 /* Returns the latest similar entry of the same group and user; NULL if there is none, or if the
- * time window in which such entries are counted together is over. */
+ * time window in which such entries are counted together has ended. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {

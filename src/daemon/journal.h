@@ -23,7 +23,7 @@
 /* Local users can cause entries of the kind WORK as often as they like. A separate ring buffer
  * keeps these entries, so that they cannot push out other entries. After JOURNAL_SHOWN similar
  * entries in a JOURNAL_WINDOW, further similar entries are only counted, and one line reports their
- * number when the window is over. */
+ * number when the window ends. */
 #define JOURNAL_WORK_ENTRIES 128
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
@@ -65,11 +65,11 @@ struct journal_entry {
     char leader[JOURNAL_NAME];
     char peer[JOURNAL_NAME]; /* another member to which the entry refers */
     uint64_t term;
-    uid_t user; /* the user of a run, because similar entries are counted for each user */
+    uid_t user; /* the user of a run, because similar entries are counted per user */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
     /* journal_write() fills in the following fields. */
     uint64_t number;   /* the first entry has number 1 */
-    int64_t window;    /* when the time window began in which similar entries are counted */
+    int64_t window;    /* the start of the time window in which similar entries are counted */
     unsigned shown;    /* how many similar entries were shown in the window, including this one */
     uint64_t repeated; /* how many similar entries in the window were not shown */
     bool summed;       /* whether `repeated` has been logged */
@@ -125,7 +125,7 @@ void journal_begin(struct journal *j, const struct journal_options *o, const cha
 void journal_write(struct journal *j, const struct journal_entry *e);
 /* Returns the entry as a JSON object with the keys that docs/formats.md lists. */
 json_t *journal_json(const struct journal *j, const struct journal_entry *e);
-/* Logs how often entries were repeated in each time window that is over or, if `all` is true, in
+/* Logs the number of repeated entries for each time window that has ended or, if `all` is true, for
  * every window. */
 void journal_sum_up(struct journal *j, bool all);
 

@@ -14,9 +14,9 @@
 
 #include <jansson.h>
 
-/* Adds key=value for each key that is not null. Omits the time unless `dated` is set. A string is
- * written as a JSON string if it is the text or the cause, or unless it consists only of letters,
- * digits and . _ : / - */
+/* Adds key=value for each key that is not null. Omits the time unless `dated` is set. The text and
+ * the cause are written as JSON strings. Any other string is written as a JSON string only if it
+ * contains a character other than letters, digits and . _ : / - */
 void log_line_pairs(const json_t *line, bool dated, struct text *t);
 /* Adds "group: text (cause)". */
 void log_line_prose(const json_t *line, struct text *t);

@@ -244,7 +244,7 @@ static bool read_order(const struct daemon *d, const json_t *note, struct order 
     return true;
 }
 
-/* Carries the order out, unless it was already carried out. Returns false if the order is older
+/* Carries out the order, unless this has already been done. Returns false if the order is older
  * than the last order from that member, because its sender no longer waits for it. */
 static bool handle(struct daemon *d, uint16_t from, const struct order *o,
                    enum order_outcome *outcome)

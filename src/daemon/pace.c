@@ -1,5 +1,5 @@
-/* Keeps a token bucket for each local user, as the time at which the bucket will be full again. The
- * table is small, so a new user replaces the user who has been idle for longest. */
+/* Keeps a token bucket for each local user. A bucket is stored as the time at which it will be full
+ * again. The table is small, so a new user replaces the user who has been idle for longest. */
 #include "pace.h"
 
 /* Returns the index of the entry of this user. If the user has no entry, returns the index of the

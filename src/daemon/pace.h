@@ -3,7 +3,7 @@
  * turns at a steady rate. A resignation costs as many turns as a burst has, and the cost doubles
  * each time that the user causes another resignation soon afterwards. Without a limit, a user of
  * run-group could fill the log and push out the history, either with runs that do nothing or by
- * moving the office from member to member as fast as the members can take it over. */
+ * moving leadership from member to member as fast as the members can take it over. */
 #ifndef ELECT_DAEMON_PACE_H
 #define ELECT_DAEMON_PACE_H
 
@@ -16,7 +16,7 @@
 #define PACE_USERS   32         /* how many users the table has room for */
 #define PACE_RESIGN  PACE_BURST /* turns (one second) that the first resignation costs */
 #define PACE_FAILURE 4          /* turns that a failure costs if the leader need not hand over */
-#define PACE_DOUBLE  5          /* how often the cost may double: up to 32 seconds */
+#define PACE_DOUBLE  5          /* how many times the cost may double: up to 32 seconds */
 #define PACE_CALM    60000000   /* microseconds after which a resignation no longer counts */
 
 struct pace {
@@ -24,7 +24,7 @@ struct pace {
         uid_t user;
         elect_time spent;    /* when the user may take a full burst again */
         elect_time resigned; /* when the user last caused a resignation */
-        uint8_t doubled;     /* how often the cost of a resignation has been doubled */
+        uint8_t doubled;     /* how many times the cost of a resignation has been doubled */
     } user[PACE_USERS];
 };
 

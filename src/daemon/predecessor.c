@@ -12,9 +12,9 @@
 #define PATIENCE 10000000 /* microseconds to wait, in addition to one lease */
 #define PAUSE    20000    /* microseconds between two attempts */
 #define SECOND   1000000
-/* How many microseconds to wait for the network address after the lock on the state file is free.
- * When a process exits, the kernel closes its descriptors one after another, so the address may be
- * freed later than the lock. */
+/* How many microseconds to wait for the network address after the lock on the state file has been
+ * released. When a process exits, the kernel closes its descriptors one after another, so the
+ * address may be freed later than the lock. */
 #define CLOSING 1000000
 
 /* Returns the id of the process that listens on the status socket; 0 if there is none. */

@@ -7,8 +7,8 @@
 #include "config.h"
 #include "journal.h"
 
-/* Waits until no other process has locked the state file of the member, but at most for one lease
- * and ten seconds, and then binds the sockets of the member. Logs that it waits. Never takes the
+/* Waits until no other process holds the lock on the member's state file, for at most one lease
+ * plus ten seconds. Then binds the sockets of the member. Logs that it is waiting. Never takes the
  * lock away from another process. Returns false, with a complaint, if the file stays locked or the
  * sockets cannot be bound. */
 bool predecessor_succeed(const struct config *c, const struct config_member *me,

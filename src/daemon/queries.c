@@ -152,8 +152,8 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Adds which members stand aside, so that they vote but are not elected, and whether all members
- * that are up and may lead do so. */
+/* Adds the members that stand aside: they vote, but are not elected. Also adds whether every member
+ * that is up and may lead stands aside. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {

@@ -38,8 +38,8 @@ static bool is_sign_of_life(enum elect_rule_number rule)
 }
 
 /* Records in a step whether this member has become leader or has stopped leading. A member that was
- * stalled until its lease was over learns late that it no longer leads. Therefore the step
- * contains, as `over`, the latest time at which the office can have ended. */
+ * stalled beyond the end of its lease learns late that it no longer leads. Therefore `over` in the
+ * step contains the latest time at which its leadership can have ended. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -223,8 +223,8 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* Returns the number of the first entry to look at: the one with which the question begins, or the
- * oldest entry in the ring if that one has been overwritten. */
+/* Returns the number of the first entry to look at: the first one that the question asks for, or
+ * the oldest entry in the ring if that one has been overwritten. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;

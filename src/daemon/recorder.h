@@ -17,8 +17,8 @@ enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };
 
 struct record {
     elect_time at;
-    elect_set set;   /* the receivers of a message that was sent, or the list in one that arrived */
-    elect_time over; /* the latest time at which the office that was lost can have ended */
+    elect_set set;   /* the receivers of a sent message, or the list in a received one */
+    elect_time over; /* the latest time at which the lost leadership can have ended */
     elect_term term;
     uint32_t round;
     uint8_t group, event, from, origin; /* fields of a step or of a message */
@@ -40,14 +40,14 @@ struct recorder {
     struct record sign[64]; /* for each group, the last routine step, if it is not in `loud` yet */
     struct {
         bool leads;
-        elect_time until; /* when the office ends, unless it is renewed */
+        elect_time until; /* when leadership ends, unless it is renewed */
     } led[64];
     unsigned reasons; /* how many reasons have ever been added */
     struct recorder_reason {
         elect_time at;
         uint8_t group;
         char why[RECORDER_REASON];
-    } reason[RECORDER_REASONS]; /* why the member resigned: the rule of the step does not say so */
+    } reason[RECORDER_REASONS]; /* why the member resigned, which the step's rule does not tell */
 };
 
 void recorder_begin(struct recorder *r);

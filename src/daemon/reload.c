@@ -24,8 +24,8 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns a complaint if the new configuration changes a value that must never change, not even
- * with a restart; NULL if it does not. */
+/* Returns a complaint if the new configuration changes a value that must never change, not even by
+ * a restart; otherwise returns NULL. */
 static const char *what_never_changes(const struct config *old, const struct config *new)
 {
     if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)

@@ -104,8 +104,8 @@ void run_connection_update_promises(struct work *w, unsigned group)
     w->guard.page->not_before[group] = latest;
 }
 
-/* Keeps the deadlines that a client was given in force after the client has disconnected, because
- * it may have told other processes about them. */
+/* After a client has disconnected, the deadlines that it was given stay in force, because it may
+ * have told other processes about them. */
 static void keep_promises(const struct run_connection *c)
 {
     struct work *w = c->work;

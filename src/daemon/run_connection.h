@@ -1,6 +1,6 @@
 /*
  * A connection to the run socket. The other end is either an elect run, which waits until it may
- * start its command, or a client, which asks for how long the member leads (see talk.h). The files
+ * start its command, or a client, which asks how long the member will lead (see talk.h). The files
  * run_*.c share this header:
  *
  *     run_socket.c      accepts connections and reads packets
@@ -21,7 +21,7 @@ enum run_stage {
     RUN_WAITS,     /* the run waits for its turn */
     RUN_REGISTERS, /* the run waits until the guardian has acknowledged its registration */
     RUN_HOLDS,     /* the run is the holder of its group: its command may be running */
-    RUN_LATE       /* the run's lease is over, but it has not reported that its work has ended */
+    RUN_LATE       /* the run's lease has ended, but the run has not reported the end of its work */
 };
 
 struct run_connection {
@@ -40,14 +40,14 @@ struct run_connection {
     uint32_t serial;
     bool reported;            /* the daemon has logged that the run did not stop in time */
     bool healthy;             /* the run has no health check, or its last check has passed */
-    char complaint[TALK_WHY]; /* why the last health check failed; empty if it has not */
-    bool yields;              /* whether the member hands over if the run dies at work */
+    char complaint[TALK_WHY]; /* why the last health check failed; empty if it did not */
+    bool yields;              /* the member hands over if the run dies while it works */
     elect_time told;          /* when the run was told to stop; 0 if it was not */
     elect_time began;         /* when the run began to work */
     bool restarts;            /* the command has failed, and elect run will start it again */
     uint32_t command;         /* the process id of the command; 0 if it is not known */
     char program[TALK_WHY];   /* the name of the command; empty: not known */
-    char stopped[TALK_WHY];   /* why the run was told to stop; empty: it was not, or no cause */
+    char stopped[TALK_WHY];   /* why the run was told to stop; empty: it was not, or not known */
     int64_t since;            /* when the run began to work, in microseconds since 1970 */
     unsigned group;
     elect_term term;                   /* the term in which the run began to work */
@@ -64,7 +64,7 @@ int run_connection_command(const struct run_connection *c);
 /* Returns true if the run's command has failed and will be started again. Until then, the run does
  * no work. */
 bool run_connection_restarts(const struct run_connection *c);
-/* Returns when the run began to work, in microseconds since 1970. */
+/* Returns the time at which the run began to work, in microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
 /* Returns how the processes of the run are kept together, for example "control group". */
 const char *run_connection_containment(const struct run_connection *c);

@@ -215,9 +215,8 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* Tells a run to wait, in a packet with which the run receives one end of a channel to the
- * guardian. Over this channel, the run can report the end of its work even if this process has
- * died. */
+/* Tells a run to wait, and sends it one end of a channel to the guardian in the same packet. Over
+ * this channel, the run can report the end of its work even if this process has died. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -284,10 +283,10 @@ const char *run_queue_why_not_now(const struct run_connection *c)
                                                          : NULL;
 }
 
-/* Returns the run that may start its command next: the healthy run that has registered with the
- * guardian or, if there is none, the first healthy run in the queue whose user may start work now.
- * If there is no such run, returns NULL, and sets `when` to the time at which a healthy run may
- * start, or to INT64_MAX if no healthy run waits. */
+/* Returns the run that may start its command next. This is the healthy run that has registered with
+ * the guardian or, if there is none, the first healthy run in the queue whose user may start work
+ * now. If there is no such run, returns NULL, and sets `when` to the time at which a healthy run
+ * may start. If no healthy run is waiting, `when` is INT64_MAX. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;

@@ -28,7 +28,7 @@ unsigned run_queue_waiting(const struct work *w, unsigned group);
 const char *run_queue_why_aside(const struct work *w, unsigned group);
 /* Returns true if a run of this group works, or waits and may work. */
 bool run_queue_has_healthy(const struct work *w, unsigned group);
-/* Returns for how many microseconds this member must still wait, after a run has failed, before it
+/* Returns how many microseconds this member must still wait, after a run has failed, before it
  * starts another one; 0 if it need not wait. */
 elect_time run_queue_backs_off(const struct work *w, unsigned group);
 
@@ -56,10 +56,11 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
  * has ended, unless `at_once` is true. */
 void run_queue_report_late(struct run_connection *c, bool at_once);
 
-/* Returns when the user of this run may start work in a group, or cause a resignation. There is a
- * limit for each group, so that a user's runs in one group do not delay the user's runs in other
- * groups. A second limit, over all groups, permits a burst in each group, for example after a
- * fail-over, but in the long run slows down a user who has runs in many groups. */
+/* Returns the time at which the user of this run may start work in a group, or cause a resignation.
+ * There is a limit for each group, so that a user's runs in one group do not delay the user's runs
+ * in other groups. A second limit applies to all groups together. It permits a burst in each group,
+ * for example after a fail-over, but a user who has runs in many groups is eventually slowed down.
+ */
 elect_time run_queue_next_turn(const struct run_connection *c, unsigned group, elect_time now);
 void run_queue_take_turns(const struct run_connection *c, unsigned group, unsigned turns);
 

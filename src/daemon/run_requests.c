@@ -113,8 +113,8 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     run_connection_send(c, &answer);
 }
 
-/* Logs that the work of a run has ended by itself, for the reason `why`, or was stopped (`why` is
- * empty). Work that lost its mandate and cannot be killed may still run. */
+/* Logs that the work of a run has ended by itself, for the reason `why`, or was stopped if `why` is
+ * empty. Work that lost its mandate and cannot be killed may still be running. */
 static void log_end(const struct run_connection *c, const char *why)
 {
     char text[JOURNAL_TEXT], work[RUN_WORK];

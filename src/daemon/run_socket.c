@@ -16,7 +16,7 @@
 
 #define CONNECTIONS 256
 #define OF_USER     (CONNECTIONS / 2)
-#define AT_ONCE     2 /* the most packets of one connection to read in a turn of the event loop */
+#define AT_ONCE     2 /* the most packets to read per connection in one turn of the event loop */
 #define BACKLOG     1024
 
 static const char too_many[] =

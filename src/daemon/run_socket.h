@@ -11,8 +11,8 @@ void run_socket_close(struct work *w);
 /* Reports runs that have not stopped in time, and accepts connections again after the process has
  * run out of descriptors. The daemon calls this function every second. */
 void run_socket_tick(struct work *w);
-/* Sends NEWS of a group to every client that has asked for its lease, and to every run that waits
- * for its turn there. */
+/* Sends NEWS about a group to every client that has asked about the group, and to every run that
+ * waits for its turn in the group. */
 void run_socket_news(struct work *w, unsigned group);
 
 #endif

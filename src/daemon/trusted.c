@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define HEAD  256 /* bytes at the start of a program that are checked */
-#define SHOWN 68  /* bytes of a path that is too long, with dots and NUL */
+#define SHOWN 68  /* bytes that are shown of a long path, including the dots and NUL */
 
 /* The state of the walk along the path of a program. */
 struct walk {

@@ -1,8 +1,8 @@
 /*
  * Checks the program of a hook before the daemon executes it. A user who can modify or replace such
- * a program gets the rights of the daemon. Therefore these functions walk the path from /, one name
- * at a time, without following symbolic links, and check the opened descriptors, not the names. The
- * checks are repeated before every execution.
+ * a program gains the rights of the daemon. Therefore these functions walk the path from /, one
+ * name at a time, without following symbolic links, and check the opened descriptors, not the
+ * names. The checks are repeated before every execution.
  *
  * Each folder, and the program, must belong to root or to the user of this process, and must not be
  * writable for its group or for others. (The group bits include the permissions of an access list.)
@@ -13,7 +13,7 @@
  * users cannot place a folder of root or of this user there, because a folder cannot be linked, and
  * moving a folder needs write access to it. They can place two things there that do not belong to
  * them, and both are refused:
- * - a regular file of another user: a link to it, or the file itself from a folder of their own.
+ * - a regular file of another user: they can link to it, or move it from a folder of their own.
  *   Therefore the program must not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.
  *
@@ -31,8 +31,8 @@
  * one line that names the refused part of the path, the problem and the remedy. */
 int trusted_open(const char *path, struct text *complaint);
 
-/* Returns false, with a line such as trusted_open() writes, if this user could not open and execute
- * the program now. The answer may change later, so each execution repeats the checks. */
+/* Returns false, with a complaint like that of trusted_open(), if this user could not open and
+ * execute the program now. The answer may change later, so each execution repeats the checks. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
 /* Executes the program in place of this process; returns an error number if that fails. Must be

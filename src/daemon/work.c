@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define MILLISECOND  1000
-#define READY_PERIOD 1000000 /* the fewest microseconds between two returns to standing ready */
+#define READY_PERIOD 1000000 /* microseconds between two reports that the member may lead again */
 
 /* ---- the guardian ---- */
 
@@ -31,7 +31,7 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
     if (!guardian_channel_deposit(w->guard.channel,
-                                  testament)) /* the guardian cannot take it now */
+                                  testament)) /* the guardian cannot accept it now */
         w->deposits_again = true;
 }
 
@@ -69,8 +69,8 @@ void work_tick(struct work *w)
 /* Handles the death of the guardian: begins to stop the member, which would otherwise lead
  * unsupervised, and would block its address for the next daemon. The member hands over as if it had
  * received an order to stop. If work does not stop, or on-follower fails, the member exits without
- * sending a RELEASE, which would end its term early. The other members then wait until its lease is
- * over. */
+ * sending a RELEASE, which would end its term early. The other members then wait until its lease
+ * has ended. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -128,8 +128,8 @@ void work_begin(struct work *w, const struct guard *guard)
 }
 
 /* Returns true if the member has asked the voters for a mandate in some group, and does not know
- * yet whether it gets the mandate. If the member exits now, only its testament can release the term
- * for which it has asked. */
+ * yet whether they grant it. If the member exits now, only its testament can release the term for
+ * which it has asked. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -156,8 +156,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* If a run began in an earlier term and has not been interrupted since then, its term stays the
-     * same, and all clients are told that term, too. */
+    /* A run that began in an earlier term, and has not been interrupted since then, keeps its term.
+     * All clients are told the same term. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;
@@ -205,8 +205,9 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* If the member waits until all work of a group has stopped, tells the member that this is the
- * case, as soon as no work is left and the last deadline that a client was given has passed. */
+/* If the member is waiting for the work of a group to stop, reports that all of it has stopped.
+ * This is the case when no run and no hook is left, and the last deadline that a client was given
+ * has passed. */
 static void report_stopped(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -222,10 +223,10 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* Tells the member to stand aside, or to stand ready again, if the reasons for it have changed. A
- * member that stands aside is not elected. The member returns to standing ready at most once in a
- * READY_PERIOD. Without this limit, runs that come and go, or whose health keeps changing, could
- * fill the flight recorder. */
+/* If the reasons not to lead have changed, tells the member to stand aside, so that it is not
+ * elected, or tells it that it may lead again. The latter happens at most once per READY_PERIOD.
+ * Without this limit, runs that come and go, or whose health keeps changing, could fill the flight
+ * recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];

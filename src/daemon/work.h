@@ -6,11 +6,11 @@
  *     clients      work until the deadline that they were told               run_connection.c
  *     hooks        on-leader begins work, which on-follower ends             hooks.c
  *
- * Clients see the member as a leader as soon as the hook pre-leader agrees. When an office ends, or
- * when it must be handed over, these files tell all work to stop. When all work has stopped, they
- * report this to the member, which may then release its term before the lease is over. Work that
- * ends without a report may have left processes behind. The member then waits until the last
- * deadline that the work was given.
+ * Clients see the member as a leader as soon as the hook pre-leader agrees. When leadership ends,
+ * or must be handed over, these files tell all work to stop. When all work has stopped, they report
+ * this to the member, which may then release its term before the lease ends. Work that ends without
+ * a report may have left processes behind. The member then waits until the last deadline of that
+ * work has passed.
  *
  * These files do not include daemon.h. They have access to the daemon only through the first fields
  * of struct work.
@@ -33,8 +33,8 @@ struct run_connection;
 struct group_hooks {
     uint32_t serial;     /* the serial number of the running hook; 0 if none is running */
     pid_t parent;        /* the parent of the hook if the member itself runs it; otherwise 0 */
-    uint8_t hook, tries; /* the latest hook (enum hook), and how often it has failed */
-    uint8_t failures;    /* in how many offices in a row a hook has declined or failed */
+    uint8_t hook, tries; /* the latest hook (enum hook), and how many times it has failed */
+    uint8_t failures;    /* how many times in a row a hook has declined leadership, or failed */
     bool served;         /* the hook on-leader has been started for this office */
     bool led;            /* on-leader was run in `term`, and on-follower has not undone it yet */
     elect_term term;
@@ -45,7 +45,7 @@ struct group_hooks {
 };
 
 struct group_work {
-    bool agreed;      /* clients may see that the member leads: pre-leader agrees, or is not set */
+    bool agreed;      /* clients may see that the member leads: pre-leader agreed, or is not set */
     bool office;      /* the member leads, although clients may not see that yet */
     elect_time until; /* when the member's latest office ends or ended */
     elect_time last;  /* until then, work whose end was not reported may continue */
@@ -84,8 +84,8 @@ struct work {
     /* The daemon sets the following fields later. */
     struct elect_member *member; /* NULL before the member has started, and after it has stopped */
     bool over;                   /* the daemon is about to exit, so no work is started any more */
-    bool leaves;                 /* the member hands over in order to exit, so it seeks no office */
-    const char *resigns_because; /* the reason, during a step that may make it resign; or NULL */
+    bool leaves;                 /* the member hands over and exits, so it must not be elected */
+    const char *resigns_because; /* why the member resigns, if it does so in this step; else NULL */
 
     struct guard guard; /* its channel is -1 if the guardian is dead */
     uv_poll_t guard_poll;
@@ -95,7 +95,7 @@ struct work {
     uv_poll_t run_poll;
     int run_socket;                     /* -1 if it is not open */
     struct run_connection *connections; /* all connections to the run socket, the newest first */
-    struct pace pace;                   /* limits each user, over all groups together */
+    struct pace pace;                   /* limits each user in all groups together */
     struct group_work group[STORE_GROUPS];
 };
 

@@ -17,8 +17,8 @@ struct cgroup {
 #define CGROUP_NONE ((struct cgroup){.fd = -1})
 
 /* Creates a control group below the control group of this process. If `demanded`, also tries to do
- * so where that group has not been delegated to this user. Returns false, with the reason in `why`,
- * if no control group could be created. */
+ * so if that group has not been delegated to this user. Returns false, with the reason in `why`, if
+ * no control group could be created. */
 bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room);
 bool cgroup_enter(const struct cgroup *g); /* moves this process into the group */
 bool cgroup_kill(const struct cgroup *g);

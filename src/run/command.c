@@ -175,7 +175,8 @@ static void prepare_to_wait(const struct keeper_job *job)
  * is the first process, so its exit also ends all other processes of that namespace. Without a
  * namespace, the waiter joins the process group of the command, so that the kernel does not reuse
  * the number of the group before the waiter is reaped. In a namespace the waiter must not join the
- * group, because the kernel does not end a namespace while such a number is in use. */
+ * group, because the kernel does not end a namespace while the number of a process group in it is
+ * in use. */
 static _Noreturn void wait_for(pid_t command, bool isolated)
 {
     sigset_t expected;

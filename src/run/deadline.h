@@ -39,9 +39,9 @@ bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t 
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
-/* Returns when to send TERM; DEADLINE_NEVER if TERM has been sent. */
+/* Returns the time at which to send TERM; DEADLINE_NEVER if TERM has been sent. */
 int64_t deadline_term(const struct deadline *d);
-/* Returns when to kill the processes, even if the grace period is not over. */
+/* Returns the time at which to kill the processes, even if the grace period has not ended. */
 int64_t deadline_kill(const struct deadline *d);
 int64_t deadline_guard(const struct deadline *d); /* when the runner kills if the keeper has not */
 

@@ -24,7 +24,7 @@ struct health {
     int64_t next_check;
     unsigned failures; /* failed checks in a row */
     int notify;        /* the socket of --watchdog; -1: none */
-    int64_t heard;     /* when the last watchdog message came */
+    int64_t heard;     /* when the last watchdog message arrived */
 };
 
 /* Starts the first check at the time `first`, and then one check in every period. */

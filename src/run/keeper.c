@@ -46,11 +46,11 @@ struct keeper {
     pid_t waiter; /* the parent process of the command; 0: the command has ended */
     int status;   /* the exit status of the command that has ended */
     int report;   /* the pipe that tells why the command could not be executed; -1: closed */
-    struct command_failure failure; /* what that pipe has told; an empty `what`: nothing */
-    int loss; /* closing this pipe tells the command that the office is lost; -1: closed */
+    struct command_failure failure; /* what was read from that pipe; if nothing, `what` is empty */
+    int loss; /* closing this pipe tells the command that leadership is lost; -1: closed */
     int timer, signals; /* descriptors */
     bool alone;         /* the runner has exited */
-    unsigned restarts;  /* with --on-exit restart: how often in a row the command was restarted */
+    unsigned restarts;  /* with --on-exit restart: the number of restarts in a row */
     int64_t began;      /* when the command was started */
     int64_t again;      /* when to restart the command; DEADLINE_NEVER: no restart is planned */
 };
@@ -110,8 +110,9 @@ static pid_t command_pid(const struct keeper *k)
     return group > 0 && group != k->waiter ? group : 0;
 }
 
-/* Handles the report of the child: its end, when the command is executed, or a failure, about which
- * the user is told when nothing is left to stop. To be called before the waiter is reaped. */
+/* Reads the pipe `report`. If the pipe has been closed without a report, the command has been
+ * executed. Otherwise stores the failure, which the user is told later. Must be called before the
+ * waiter is reaped. */
 static void look_at_report(struct keeper *k)
 {
     struct command_failure f;

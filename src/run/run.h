@@ -32,7 +32,7 @@ struct run_options {
     enum on_exit on_exit;
     int signal;            /* the signal that tells the command to stop */
     int lost;              /* exit status of elect run after leadership was lost */
-    int64_t max_wait;      /* how long to wait for the office; DEADLINE_NEVER: no limit */
+    int64_t max_wait;      /* how long to wait for leadership; DEADLINE_NEVER: no limit */
     int64_t grace, margin; /* DEADLINE_DEFAULT: values that fit the lease */
     const char *health;    /* the command line of the health check; NULL: none */
     int64_t health_every;
@@ -69,10 +69,10 @@ struct page {
     _Atomic int unhealthy;  /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
     _Atomic int ending;     /* the last terminating signal that elect run passed on; 0: none */
     _Atomic int restarts;   /* the command has failed, and the keeper will start it again */
-    _Atomic uint64_t term;  /* the term under which the command works */
+    _Atomic uint64_t term;  /* the term in which the command works */
     _Atomic uint32_t lease; /* the lease in that term */
-    /* The exit status of the command; RUN_NOTHING: it was too late to start it. Before PHASE_EMPTY
-     * it is the status of the attempt before a restart. */
+    /* The exit status of the command; RUN_NOTHING if it was too late to start the command. Before
+     * PHASE_EMPTY, this is the status with which the command ended before its restart. */
     _Atomic int status;
     _Atomic int waiter; /* process id of the waiter, which joins the command's process group */
     _Atomic int said;   /* the keeper has reported the end of the work to the daemon */
@@ -90,7 +90,7 @@ enum note_kind {
     NOTE_THAW,   /* the member leads again; comes with a new connection to the daemon */
     /* Notes from the keeper to the runner. */
     NOTE_STARTED,  /* value: the process id of the command; 0: unknown */
-    NOTE_STOPPING, /* the keeper stops the command: the office was not renewed in time */
+    NOTE_STOPPING, /* the keeper stops the command: the lease was not renewed in time */
     NOTE_KILLING,  /* value: how many milliseconds the command had to stop by itself */
     NOTE_FROZEN,
     NOTE_UNHEALTHY, /* value: UNHEALTHY_CHECK or UNHEALTHY_SILENT */

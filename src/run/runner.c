@@ -1,5 +1,5 @@
-/* The runner asks the daemon for the office, writes the deadline into the page that it shares with
- * the keeper, and kills all processes itself if the keeper does not do so in time.
+/* The runner asks the daemon for permission to work, writes the deadline into the page that it
+ * shares with the keeper, and kills all processes itself if the keeper does not do so in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
@@ -7,7 +7,7 @@
  * passes; until the check passes, the run gets no turn. In the state HELD, the runner has started
  * the keeper, and the keeper runs the check.
  *
- * The runner asks for the office with the packet HOLD. After every HOLD, the keeper reports the end
+ * The runner asks for permission with the packet HOLD. After every HOLD, the keeper reports the end
  * of the work with the packet EMPTY; if the keeper cannot do so, the runner does. */
 #include "run.h"
 
@@ -52,12 +52,12 @@ struct runner {
     char group[TALK_NAME], node[TALK_NAME]; /* as the daemon names them; empty: not known yet */
     pid_t command;                          /* the latest command; 0: none was started */
     bool executed;                          /* the command has started in this term */
-    int64_t asked[ASKED];                   /* time stamps of the latest questions in this office */
+    int64_t asked[ASKED];                   /* time stamps of the latest questions since HOLD */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* the process id of the keeper; 0: there is none */
     int steps;        /* the value of page->steps when the runner last read it */
-    int64_t patience; /* until this time, the keeper counts as busy with killing */
+    int64_t patience; /* until this time, the keeper counts as busy killing processes */
     int pair;         /* the runner's end of the socket pair to the keeper */
     int timer, signals;
     struct health health;              /* the health check, while the run waits for its turn */
@@ -109,7 +109,7 @@ static bool is_still(const struct runner *r) /* true if nothing is left to stop 
     return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
 }
 
-/* ---- finding the daemon, and asking it for the office ---- */
+/* ---- finding the daemon, and asking it for permission to work ---- */
 
 /* Returns true if this run gets its turn only after its health check has passed. A run that must
  * not wait (-n) does not wait for the check either, and neither does a run whose command is
@@ -155,8 +155,8 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* Sends EMPTY, which gives back the office that this run has asked for. No process of the command
- * may be working then. `is` says whether the member must hand leadership over. */
+/* Sends EMPTY, with which this run gives up its turn or its place in the queue. Must not be called
+ * while a process of the command is working. `is` tells whether the member must hand over. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
@@ -294,7 +294,7 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* Tells that no process of the command is left, and what elect run does next. */
+/* Tells the user that no process of the command is left, and what elect run does next. */
 static void tell_end(const struct runner *r, const struct outcome *is, bool known, int status)
 {
     char how[TALK_WHY + 32], next[64] = "waiting for its next turn", yields[TALK_NAME + 64] = "";
@@ -350,7 +350,8 @@ static void look_at_keeper(struct runner *r)
 
 /* ---- hearing the daemon ---- */
 
-/* Writes what happens to a command whose time is over, such as "ending sleep (pid 123)". */
+/* Writes what elect run does to the command when its time has run out, such as "ending sleep (pid
+ * 123)". */
 static void describe_stop(const struct runner *r, enum note_kind kind, char *text, size_t room)
 {
     if (r->o->on_lose == LOSE_FREEZE)
@@ -361,8 +362,8 @@ static void describe_stop(const struct runner *r, enum note_kind kind, char *tex
         snprintf(text, room, "%s %s", kind == NOTE_KILL ? "killing" : "ending", work_of(r));
 }
 
-/* Lets the keeper stop the command. `what` has happened, for the reason `why`, which may be empty.
- */
+/* Lets the keeper stop the command. `what` says what has happened, and `why` gives the reason,
+ * which may be empty. */
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
     char stop[256];
@@ -440,9 +441,9 @@ static void fit_again(struct runner *r, const struct talk *t)
          (double)d.grace / 1000);
 }
 
-/* Handles an answer from the daemon. The answer is ignored if this run has asked no question with
- * the same stamp in this office, because the deadline is counted from the time of the question. The
- * term may be higher than before, because the member may have succeeded itself as leader. */
+/* Handles an answer from the daemon. The deadline is counted from the time of the question, so the
+ * answer is ignored if none of the latest questions since HOLD has the same stamp. The term may be
+ * higher than before, because the member may have succeeded itself as leader. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -590,8 +591,8 @@ static void tell_started(struct runner *r, pid_t command)
          elect_term_text(r->go.term, term));
 }
 
-/* Tells that the keeper stops or has frozen the command, because the keeper knows no later
- * deadline. */
+/* Tells the user that the keeper is stopping the command, or has frozen it, because it knows no
+ * later deadline. */
 static void tell_not_renewed(struct runner *r)
 {
     char stop[256];
@@ -608,12 +609,12 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_STARTED: tell_started(r, n->value); break;
     case NOTE_STOPPING: tell_not_renewed(r); break;
     case NOTE_KILLING:
-        if (n->value > 0 || !r->d.over) /* otherwise it was announced */
+        if (n->value > 0 || !r->d.over) /* otherwise it has already been announced */
             TELL(r, "%s did not end within %d ms of %s: killing it", work_of(r), n->value,
                  outcome_signal(r->o->signal));
         break;
     case NOTE_FROZEN:
-        if (atomic_load(&r->page->unhealthy) == 0) /* otherwise NOTE_UNHEALTHY has told the cause */
+        if (atomic_load(&r->page->unhealthy) == 0) /* otherwise NOTE_UNHEALTHY gave the cause */
             tell_not_renewed(r);
         r->frozen = true;
         hold(r);
@@ -748,8 +749,8 @@ static int64_t guard(const struct runner *r)
     return late > r->patience ? late : r->patience;
 }
 
-/* Returns true if the keeper has made progress since the last call. A keeper that is busy with
- * killing is left alone, and checked again later: the runner could not kill the other processes
+/* Returns true if the keeper has made progress since the last call. A keeper that is busy killing
+ * processes is left alone, and checked again later: the runner could not kill the other processes
  * before the keeper itself was dead. */
 static bool is_at_work(struct runner *r, int64_t now)
 {

@@ -1,5 +1,5 @@
 /* Finds all descendants of this process in /proc and signals them by pidfd, so that a signal never
- * reaches an unrelated process that has the number of a process that has ended. */
+ * reaches an unrelated process that has been given the number of an ended one. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -93,11 +93,11 @@ static bool send_signal(int process, int number)
     return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
 }
 
-/* Sends a signal to a process, given by a descriptor. If the kernel is too old for
- * pidfd_send_signal, or a seccomp filter denies it, the signal goes to the process id, if /proc
- * still shows the process. SIGKILL is never sent in this way, because the id could pass to another
- * process between the two calls. signal_child() kills children without this risk, and the children
- * of a killed process become children of this process. */
+/* Sends a signal to the process to which the descriptor refers. If the kernel is too old for
+ * pidfd_send_signal, or a seccomp filter denies it, the signal goes to the process id, provided
+ * that /proc still shows the process. SIGKILL is never sent to a process id, because the id could
+ * pass to another process after the check. signal_child() kills children without this risk, and the
+ * children of a killed process become children of this process. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -218,7 +218,7 @@ static void signal_child_by_number(pid_t child, int number)
 
 /* Signals a child by a pidfd, because the process id of a child that the kernel has reaped may
  * already belong to another process. Kernels before 5.4 and some seccomp filters refuse one of the
- * system calls for this. */
+ * system calls that this needs. */
 static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
@@ -282,8 +282,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Calls `visit` for every descendant, and for parents before their children. Returns true if a call
- * of `visit` returned true, or if there may be more descendants. */
+/* Calls `visit` for every descendant, and visits parents before their children. Returns true if a
+ * call of `visit` returned true, or if there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -332,8 +332,7 @@ static bool kill_one(int process, const struct look *l)
 
 /* A killed process cannot fork, and its children become children of this process. As long as new
  * children appear, the loop neither sleeps nor searches for deeper descendants. When all known
- * processes have been killed, the loop sleeps, because they may need the processor that this
- * process occupies in order to exit. */
+ * processes have been killed, the loop sleeps, because they may need this processor to exit. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;

@@ -1,5 +1,5 @@
-/* Tells the user of a run that waits who leads: a line when the leader changes, and when none is
- * known. A leader that only gets a new term changes nothing for the user. */
+/* While a run waits for its turn, tells the user who leads. Prints a line when the leader changes,
+ * and when no leader is known, but not when the same leader only starts a new term. */
 #ifndef ELECT_RUN_WAITING_H
 #define ELECT_RUN_WAITING_H
 
@@ -14,11 +14,11 @@
 #define WAITING_EVERY INT64_C(10000000) /* microseconds between lines after a burst */
 
 struct waiting {
-    bool told;                   /* the user knows a leader, or that there is none: */
-    char told_leader[TALK_NAME]; /* empty: none */
-    char leader[TALK_NAME];      /* of the line that is due */
+    bool told;                   /* the user has been told who leads, or that no leader is known */
+    char told_leader[TALK_NAME]; /* that leader; empty: none */
+    char leader[TALK_NAME];      /* the leader in the line that is due */
     char line[WAITING_TEXT];     /* not yet printed; empty: there is none */
-    char state[WAITING_TEXT];    /* who leads, as last heard, and a reason to wait */
+    char state[WAITING_TEXT];    /* the latest news about the leader, and a reason to wait */
     int64_t paid;                /* when the rate allows a whole burst again */
 };
 
@@ -27,10 +27,10 @@ void waiting_renew(struct waiting *w);
 /* Handles a WAIT, whose `why` is a reason to wait, or a NEWS, whose `why` is the cause of the
  * change. */
 void waiting_hear(struct waiting *w, const struct talk *t);
-/* Returns the line to print now, once; NULL if there is none, or if the rate does not allow one.
- * A line that had to wait shows the latest state. */
+/* Returns the line to print now, and returns it only once; NULL if no line is due, or if the rate
+ * does not allow one. A line that was delayed shows the latest state. */
 const char *waiting_due(struct waiting *w, int64_t now);
-/* Returns when a line is due; INT64_MAX: none is. */
+/* Returns the time at which the next line is due; INT64_MAX if there is none. */
 int64_t waiting_next(const struct waiting *w);
 
 /* Writes who leads the group of a packet, such as "b leads group main in term 2.2". */

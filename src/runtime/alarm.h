@@ -1,4 +1,4 @@
-/* A timer in a libuv loop that runs on CLOCK_BOOTTIME, the clock of the leases, and counts
+/* A timer in a libuv loop. It uses CLOCK_BOOTTIME, by which leases are measured, and counts
  * microseconds. The timers of libuv itself use CLOCK_MONOTONIC and milliseconds. */
 #ifndef ELECT_RUNTIME_ALARM_H
 #define ELECT_RUNTIME_ALARM_H
@@ -11,7 +11,7 @@ struct alarm {
     int fd;
     elect_time set; /* when the alarm rings; ELECT_UNSET: it is not set */
     elect_time due; /* when the alarm is due: `set`, or the time of alarm_set() if that was later */
-    /* If the alarm rings later than `due` by more than `patience`, a stall is counted; 0: never. */
+    /* If the alarm rings more than `patience` after `due`, a stall is counted. 0 means never. */
     elect_time patience;
     struct elect_stalls stalls;
     void (*ring)(void *context);

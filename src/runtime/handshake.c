@@ -35,8 +35,8 @@ static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* Returns the highest number of any HELLO from the peer's life that drew this nonce; 0 if that life
- * is unknown. */
+/* Returns the highest number of any HELLO from the life in which the peer drew the nonce `echo`; 0
+ * if that life is unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))
@@ -44,8 +44,9 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
-/* Returns true if this HELLO must carry the highest counter of the peer's DATA, because DATA out of
- * step has arrived. If that HELLO is lost, the next DATA out of step causes another one. */
+/* Returns true if this HELLO must carry the highest counter of the peer's DATA, because DATA has
+ * arrived with a counter that is out of step. If that HELLO is lost, the next such DATA causes
+ * another one. */
 static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
     bool says = n->out_of_step && is_with(n, echo);

@@ -13,10 +13,9 @@
 #include "net.h"
 #include "store.h"
 
-#define SELF_ROOM   512                 /* most messages of the member to itself in one turn */
+#define SELF_ROOM   512                 /* most messages from the member to itself in one turn */
 #define OUTBOX_ROOM (16 * SESSION_ROOM) /* most bytes that are sent to one peer in one turn */
-/* This mark stands in the place of the mark of a group, and means that the record is a note from
- * one host to another. */
+/* In a record that is a note from one host to another, this mark replaces the mark of a group. */
 #define MEMBER_NOTE_MARK 0
 
 struct group {
@@ -38,8 +37,8 @@ struct outbox {
     uint8_t *bytes;
 };
 
-/* A short message from the program around one member to the program around another. Each peer has
- * room for one note, so that notes do not take room from the messages of members. */
+/* A short message between the hosts of two members, which are the programs that run them. Each peer
+ * has separate space for one note, so that notes do not displace the messages of members. */
 struct note {
     size_t length; /* 0: there is no note */
     uint8_t bytes[ELECT_UV_NOTE];
@@ -53,8 +52,8 @@ struct self_message {
 /* An address to which a dynamic peer may have moved. */
 struct candidate {
     union elect_address address;
-    elect_time since, heard; /* when its first and its last packet came */
-    unsigned packets; /* packets in a row, each newer than all others before; 0: no candidate */
+    elect_time since, heard; /* when its first and its last packet arrived */
+    unsigned packets;        /* packets in a row, each newer than all before it; 0: no candidate */
 };
 
 /* Packets of a peer that were rejected since its last authentic packet. */
@@ -173,8 +172,8 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
 void member_accept(struct elect_member *m, unsigned peer);
 /* Returns which samples of other packets the socket filter may let pass now. */
 enum filter_samples member_samples(const struct elect_member *m);
-/* Returns when the socket filter must let all samples pass again; ELECT_UNSET if it lets them pass
- * now. */
+/* Returns the time at which the socket filter must let all samples pass again; ELECT_UNSET if it
+ * lets them pass now. */
 elect_time member_samples_due(const struct elect_member *m);
 /* Makes the socket filter let all samples pass again, if the time for this has come. */
 void member_sample(struct elect_member *m, elect_time now);

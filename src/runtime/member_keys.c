@@ -40,7 +40,7 @@ static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, 
     return false;
 }
 
-/* Writes the name of a member; "member ID" if the host has named none. */
+/* Writes the name of a member; "member ID" if the host gives no names. */
 static const char *name_of(const struct elect_member *m, uint16_t id, char text[ELECT_UV_NAME])
 {
     if (m->options.name != NULL)

@@ -16,11 +16,12 @@
 #define SECOND  1000000
 #define SAMPLES 16 /* at most this many samples are inspected per second */
 
-/* A reason is reported after this many rejections in a row for each link. A restarted peer causes
- * only one or two. */
+/* A reason is reported after this many rejections in a row per link. A restarted peer causes only
+ * one or two. */
 #define ENOUGH 4
 
-/* A reason is reported until this long after the last rejection. HELLOs are sent once a second. */
+/* A reason continues to be reported for this long after the last rejection. HELLOs are sent once a
+ * second. */
 #define RECENT (10 * SECOND)
 
 const char *elect_uv_rejection(enum elect_rejection reason)

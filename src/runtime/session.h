@@ -8,7 +8,7 @@
  *     and, for each key, a nonce. It sends and receives nothing before that.
  *  2. There is one session for each peer and key; the keys have no order. This member sends DATA
  *     under the key in use if it knows that the peer has the session of that key, too, and if it
- *     still receives packets of the peer in that session; otherwise it sends under another key.
+ *     still receives packets from the peer in that session; otherwise it sends under another key.
  *     This member accepts DATA under any key.
  *  3. This member sends a HELLO with the flag NEED if it does not know that the peer has the
  *     session of the key in use, or if it has heard nothing in that session for the suspicion time.
@@ -42,9 +42,9 @@
  *     sequence may start again from the beginning.
  * 10. A restart draws new nonces, and so does the installation of a key. Therefore no packet that
  *     was recorded earlier can open a session again. This rule needs no clock.
- * 11. A packet shows that a link works only if it was made later than every packet that arrived on
- *     that link before it. A copy of a packet that first came on another link may show that its
- *     link works; a packet that is repeated on the same link never does.
+ * 11. A packet shows that a link works only if its counter is higher than that of every earlier
+ *     packet on that link. A copy of a packet that first arrived on another link may show that its
+ *     own link works. A packet that is repeated on the same link never does.
  * 12. A counter of DATA, or the number of a HELLO, may exceed the highest accepted one by at most
  *     SESSION_LEAP. A holder of the key can forge a packet with any counter, after which the two
  *     ends disagree. Therefore a HELLO carries the highest number that its sender has accepted, and
@@ -76,7 +76,7 @@
 #define SESSION_LOWEST  2
 #define SESSION_HIGHEST 2
 
-/* Each refusal has a name, whether the refused member must stop, and a text for the user. */
+/* For each refusal: its name, whether the refused member must stop, and a text for the user. */
 #define SESSION_REFUSALS(X)                                                                        \
     X(ROLLBACK, true,                                                                              \
       "the state file is older than the other members remember (restored from a backup or a "      \
@@ -108,8 +108,8 @@ struct session {
     uint64_t heard, spoke;
     uint64_t sent, top; /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
-    uint64_t link_top[SESSION_LINKS]; /* the highest counter that came on each link */
-    bool out_of_step; /* DATA came with a counter too far behind or ahead (rule 12) */
+    uint64_t link_top[SESSION_LINKS]; /* the highest counter received on each link */
+    bool out_of_step; /* DATA arrived with a counter too far behind or ahead (rule 12) */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
     uint8_t nonce[SEAL_NONCE]; /* the peer's nonce in this session */
@@ -192,7 +192,7 @@ struct session_event {
     uint8_t why; /* a value of enum session_refusal */
     bool lost;   /* the sender has lost its state */
     bool newest; /* DATA, or a HELLO made in this life, with the highest counter so far */
-    bool later;  /* newer than all packets before it on this link, so the link works */
+    bool later;  /* its counter is the highest so far on this link, so the link works */
     bool fresh;  /* the sequence of the peer's state has grown: store it with the next write */
     size_t length;
     uint8_t content[SEAL_MAX_CONTENT]; /* the content of DATA or a TESTAMENT */
@@ -217,7 +217,8 @@ uint8_t sessions_slot(const struct sessions *s, uint8_t id);
 void sessions_use(struct sessions *s, uint8_t slot);
 void sessions_remove_key(struct sessions *s, uint8_t slot);
 
-/* Returns when something new was last heard from the peer; 0 if there is no session. */
+/* Returns the time at which something new was last heard from the peer; 0 if there is no session.
+ */
 uint64_t sessions_heard(const struct sessions *s, unsigned peer);
 /* Sets another configuration and announces it to all peers. */
 void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion);
@@ -226,8 +227,8 @@ void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion)
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now);
 /* Returns true if the newest HELLO of the peer says that it accepts that key. */
 bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot);
-/* Returns true if the peer was heard within the suspicion time and its last DATA or HELLO_USED came
- * under that key, so that removing the key would cut off the peer. */
+/* Returns true if the peer was heard within the suspicion time and sent its last DATA or HELLO_USED
+ * under that key. Removing the key would then cut off the peer. */
 bool sessions_speaks_with(const struct sessions *s, unsigned peer, uint8_t slot, uint64_t now);
 
 void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_memory *known);
@@ -236,8 +237,8 @@ void sessions_add_peer(struct sessions *s, uint16_t id, const struct session_mem
  * time for DATA. */
 void sessions_turn(struct sessions *s);
 
-/* Handles a packet that came on `link`. `link` is SESSION_LINKS if the packet proves nothing about
- * any link. */
+/* Handles a packet that arrived on `link`, which is SESSION_LINKS if the packet proves nothing
+ * about any link. */
 void sessions_take(struct sessions *s, uint64_t now, unsigned link, const uint8_t *bytes,
                    size_t length, struct session_event *e);
 

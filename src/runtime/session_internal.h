@@ -7,10 +7,10 @@
 /* A received packet whose head names a known peer and a known key. */
 struct incoming {
     struct session_peer *peer;
-    unsigned slot; /* the slot of the key under which the packet came */
+    unsigned slot; /* the slot of the key with which the packet is sealed */
     uint64_t counter;
     uint64_t now;
-    unsigned link; /* the link on which it came; SESSION_LINKS: it proves nothing about any link */
+    unsigned link; /* the link, or SESSION_LINKS if the packet proves nothing about any link */
     const uint8_t *bytes;
     size_t length;
     struct session_event *event; /* the result, for the caller */
@@ -44,8 +44,8 @@ static inline bool session_life_is_heard(const struct sessions *s, const struct 
 
 /* ---- session.c ---- */
 
-/* Rule 11: returns true if this packet was made later than every packet that came on the link
- * before it. */
+/* Rule 11: returns true if the counter of this packet is higher than that of every earlier packet
+ * on the link. */
 bool session_is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t counter);
 
 /* ---- handshake.c ---- */

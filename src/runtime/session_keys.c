@@ -1,7 +1,7 @@
 /*
- * Installs, selects and removes the keys of sessions while the sessions continue, and returns which
- * keys a peer accepts or uses. When the keys that this member accepts change, it announces the
- * change to all peers until they confirm it.
+ * Installs, selects and removes the keys of sessions while the sessions continue, and reports which
+ * keys a peer accepts or uses. When the keys that this member accepts change, the member announces
+ * the change to all peers until they confirm it.
  */
 #include "session_internal.h"
 

@@ -49,7 +49,7 @@ static struct state_group *group_of(struct state *state, const char *name)
     return g;
 }
 
-/* Moves the state of group i of the member to index i in the state. */
+/* Moves the state of the member's group i to index i of m->state. */
 static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
 {
     const char *name = m->options.group[i].name;

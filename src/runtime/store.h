@@ -42,7 +42,7 @@ struct state_member {
 struct state_group {
     char name[STORE_NAME];
     uint64_t promised, used, stamp;
-    /* Each of these terms is over, and so are all earlier terms of its owner; 0: none. */
+    /* Each of these terms has ended, and so have all earlier terms of its owner; 0: none. */
     uint64_t closed[STORE_MEMBERS];
     uint32_t longest, round, pause, version;
     uint16_t members;

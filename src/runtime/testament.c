@@ -1,8 +1,8 @@
 /*
  * Deposits and receives testaments. Before a member requests a term, it deposits, for each peer, a
- * sealed message which states that this term is over. The guardian of the member sends these
- * messages if the member dies, so that the other members need not wait for the lease. This file
- * also handles incoming testaments, which count as the RELEASE that the dead member would have
+ * sealed message which states that this term has ended. The guardian of the member sends these
+ * messages if the member dies, so that the other members need not wait until the lease ends. This
+ * file also handles incoming testaments, which count as the RELEASE that the dead member would have
  * sent.
  */
 #include "member.h"

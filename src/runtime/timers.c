@@ -9,9 +9,9 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
-/* Returns when the group needs an ALARM. The renewals of all groups happen at the same times, so
- * that they share datagrams. For this reason, the first renewal of an office may be up to one
- * interval late. */
+/* Returns the time at which the group needs an ALARM. The renewals of all groups happen at the same
+ * times, so that they share datagrams. For this reason, the first renewal of an office may be up to
+ * one interval late. */
 static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;

@@ -31,8 +31,9 @@ static void queue(struct elect_member *m, unsigned group, uint8_t rank,
         }
 }
 
-/* Updates the state that is written next. A member that has lost its state writes nothing until the
- * other members have told it enough about every group. Then readmit() writes all groups at once. */
+/* Updates the state that is written next. A member that has lost its state writes nothing until it
+ * has learned enough about every group from the other members. Then readmit() writes all groups at
+ * once. */
 static void persist(struct elect_member *m, unsigned group)
 {
     struct group *g = &m->group[group];
@@ -141,8 +142,8 @@ static bool is_quiet(const struct elect_member *m)
     return quiet;
 }
 
-/* Creates the new state file of a member that has lost its state, once the other members have told
- * it enough about every group. */
+/* Creates the new state file of a member that has lost its state, once the member has learned
+ * enough about every group from the others. */
 static void readmit(struct elect_member *m)
 {
     int error;
