@@ -1,6 +1,6 @@
-/* libelect-client asks the daemon on this machine whether its member leads, and until when. The
- * library is a single file, so that a program can include it in its build; see elect-client.h and
- * talk.h. */
+/* libelect-client asks the daemon on this machine whether its member leads, and how long it will
+ * lead. The library is a single file, so that a program can include it in its build; see
+ * elect-client.h and talk.h. */
 #include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"

@@ -10,7 +10,7 @@
  *
  *     status    0660    queries, for the group of the daemon
  *     admin     0600    changes, for the user of the daemon and for root
- *     run       0660    work that depends on an office (run_socket.c), in packets, for run-group
+ *     run       0660    work that depends on leadership (run_socket.c), in packets, for run-group
  *
  * Requests never contain a path or a command.
  */

@@ -445,8 +445,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends the daemon once every office has been handed over or has expired, and every on-follower hook
- * that is due has run. */
+/* Ends the daemon once leadership of every group has been handed over or has expired, and every
+ * on-follower hook that is due has run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);

@@ -143,8 +143,8 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Returns true if the office for which this hook is run has not ended, so that no other member can
- * lead yet. */
+/* Returns true if the term of leadership for which this hook is run has not ended, so that no other
+ * member can lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -348,9 +348,10 @@ static void take_signals(struct guardian *g)
     }
 }
 
-/* Cancels the hooks pre-leader and on-leader when the leadership for which they were run has ended.
- * The member itself may be unable to do so, because it may be stopped. Returns the number of
- * milliseconds after which this function must be called again; -1 if no such hook is running. */
+/* Cancels the hooks pre-leader and on-leader when the term of leadership for which they were run
+ * has ended. The member itself may be unable to do so, because it may be stopped. Returns the
+ * number of milliseconds after which this function must be called again; -1 if no such hook is
+ * running. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;

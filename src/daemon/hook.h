@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 /* The outcome of a hook is its exit status, or one of the following values. Exit status 0 means
- * that the hook is done; 1 asks for a retry (or, from pre-leader, declines the office); and any
+ * that the hook is done; 1 asks for a retry (or, from pre-leader, declines leadership); and any
  * other exit status asks the daemon to give up. */
 enum {
     HOOK_TIMED_OUT = 124,

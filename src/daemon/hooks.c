@@ -47,7 +47,7 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the leadership for which the running hook was started has ended. */
+/* Returns true if the term of leadership for which the running hook was started has ended. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -98,7 +98,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
 }
 
 /* Returns true if the guardian is dead and a hook that it started may still be running. The next
- * hook must then wait, but only until the office ends, because a stopped hook parent might never
+ * hook must then wait, but only until leadership ends, because a stopped hook parent might never
  * exit. The pipe `hooks` reaches its end when the last hook parent has exited. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {

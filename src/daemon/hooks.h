@@ -6,8 +6,8 @@
 
 #include "work.h"
 
-/* Starts the next hook of a group if it is due, and cancels the running hook if the leadership for
- * which it was started has ended. */
+/* Starts the next hook of a group if it is due, and cancels the running hook if the term of
+ * leadership for which it was started has ended. */
 void hooks_turn(struct work *w, unsigned group);
 /* Handles the guardian's report that a hook has ended. */
 void hooks_done(struct work *w, const struct guard_note *note);

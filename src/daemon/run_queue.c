@@ -179,8 +179,8 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
 }
 
 /* Hands over the leadership of a group if no run's command is running, and every waiting run has
- * reported that it is unhealthy. A report counts even if it came while the command of another run
- * was still running. */
+ * reported that it is unhealthy. A report counts even if it arrived while the command of another
+ * run was still running. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -202,7 +202,7 @@ void run_queue_resign(struct work *w, unsigned group)
     struct group_work *g = &w->group[group];
     yield_if_unhealthy(w, group);
     elect_time now = elect_uv_now();
-    g->yields = g->yields && g->office; /* an office that was lost need not be handed over */
+    g->yields = g->yields && g->office; /* lost leadership need not be handed over */
     if (!g->yields || g->holder != NULL)
         return;
     if (now < g->last) { /* a process of the last run may still be alive */

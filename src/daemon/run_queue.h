@@ -18,8 +18,8 @@ void run_queue_resign(struct work *w, unsigned group);
 void run_queue_acknowledged(struct work *w, const struct guard_note *note);
 /* Handles the death of the guardian, after which no run can register any more. */
 void run_queue_unguarded(struct work *w);
-/* Stops waiting for a run that was told to stop, if its lease is over and all packets from it have
- * been read. */
+/* Stops waiting for a run that was told to stop, if its lease has ended and all packets from it
+ * have been read. */
 void run_queue_give_up_late(struct work *w, unsigned group);
 unsigned run_queue_waiting(const struct work *w, unsigned group);
 /* Returns why the member must not lead this group: the member is stopping, its work failed, none of

@@ -170,7 +170,7 @@ void work_changed(struct work *w, unsigned group, bool another_leader)
     run_socket_news(w, group);
 }
 
-/* ---- an office and its end ---- */
+/* ---- leadership and its end ---- */
 
 struct elect_rule work_tell(struct work *w, unsigned group, const struct elect_input *in,
                             const char *why)

@@ -35,7 +35,7 @@ struct group_hooks {
     pid_t parent;        /* the parent of the hook if the member itself runs it; otherwise 0 */
     uint8_t hook, tries; /* the latest hook (enum hook), and how many times it has failed */
     uint8_t failures;    /* how many times in a row a hook has declined leadership, or failed */
-    bool served;         /* the hook on-leader has been started for this office */
+    bool served;         /* the hook on-leader has been started since the member began to lead */
     bool led;            /* on-leader was run in `term`, and on-follower has not undone it yet */
     elect_term term;
     bool cancelled;      /* the running hook was told to end */
@@ -47,7 +47,7 @@ struct group_hooks {
 struct group_work {
     bool agreed;      /* clients may see that the member leads: pre-leader agreed, or is not set */
     bool office;      /* the member leads, although clients may not see that yet */
-    elect_time until; /* when the member's latest office ends or ended */
+    elect_time until; /* when the member's latest term of leadership ends or ended */
     elect_time last;  /* until then, work whose end was not reported may continue */
     struct run_connection *holder; /* the run whose command may be running; NULL if there is none */
     bool yields; /* the member will hand over once no process of the last run can be alive */
@@ -62,7 +62,7 @@ struct group_work {
 /* The functions of the daemon that work.c and the files beside it call. */
 struct work_calls {
     void (*log)(void *context, const struct journal_note *note);
-    /* Makes the member hand over its offices and exit. */
+    /* Makes the member hand over leadership in all groups, and exit. */
     void (*stop)(void *context, const char *why);
     /* Is called when the result of work_shown() for this group may have changed. */
     void (*show)(void *context, unsigned group);

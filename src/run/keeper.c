@@ -459,8 +459,8 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Starts the command again when the delay is over. While the run is frozen, the command is not
- * started, because another member may lead. */
+/* Starts the command again after the delay. While the run is frozen, the command is not started,
+ * because another member may lead. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();

@@ -1,13 +1,15 @@
-/* elect run executes a command only while this member leads. Four kinds of processes take part:
+/*
+ * elect run executes a command only while this member leads. Four kinds of processes take part:
  *
  *     runner   the process that the user started; it talks to the daemon
- *     keeper   the child of the runner; it ends the command when its time is over
+ *     keeper   the child of the runner; it ends the command when its time has run out
  *     waiter   the child of the keeper; it exits with the status of the command
  *     command  the child of the waiter, and every process that the command forks
  *
  * The runner and the keeper are subreapers, and read the deadline from a shared page. If one of
  * them dies, the other one notices this, kills and reaps all processes, and reports that the work
- * has ended. */
+ * has ended.
+ */
 #ifndef ELECT_RUN_RUN_H
 #define ELECT_RUN_RUN_H
 

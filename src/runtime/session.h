@@ -103,8 +103,8 @@ struct session {
     bool sure;      /* the peer has confirmed this session or sent DATA in it */
     uint8_t key;    /* the id of the session's key */
     uint32_t rekey; /* the number that the peer gave to its installation of the key */
-    /* `heard` is the time at which the last new packet came, and `spoke` the time at which the last
-     * DATA or HELLO_USED came. */
+    /* `heard` is the time at which the last new packet arrived. `spoke` is the time at which the
+     * last DATA or HELLO_USED arrived. */
     uint64_t heard, spoke;
     uint64_t sent, top; /* the last counter sent, and the highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
