@@ -1,6 +1,6 @@
-"""Tests the evaluation in bench/failover. The evaluation reads when each contender claimed to lead, and computes how long two of
-them led at the same time, and which contender led first after a fault. Also tests how bench/daemon reads a flight recorder page by
-page."""
+"""Tests the evaluation in bench/failover. From the times at which each contender claimed to lead, the evaluation computes for how
+long two of them led at the same time, and which one was the first to lead after a fault. Also tests how bench/daemon reads a flight
+recorder page by page."""
 
 import importlib.machinery
 import importlib.util

@@ -1,6 +1,6 @@
-"""Tests clients with a deadline, examples/client.c and examples/client.py, beside three real daemons, and beside a fake daemon
-that can be stopped, killed or restarted, and that can be silent or give wrong answers. The fake daemon is a second process of this
-script.
+"""Tests the example clients with a deadline, examples/client.c and examples/client.py, with three real daemons and with a fake
+daemon. The fake daemon is a second process of this script. It can be stopped, killed or restarted, and can be silent or give wrong
+answers.
 
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
@@ -257,8 +257,8 @@ def uses_up(lines):
 
 
 def stops_with_the_daemon(place):
-    """The daemon is stopped for longer than a lease. The program stops its work by itself, and works again when the daemon is
-    continued and its member leads."""
+    """The daemon is stopped for longer than a lease. The program stops its work by itself. It resumes its work after the daemon has
+    been continued and the member leads."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")

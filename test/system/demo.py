@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests the demonstration from a user's view: demo.py ELECT [CASE ... | --list] [--jobs N]
 
-Some cases run the demonstration in a terminal of tmux, send keys and inspect the captured screen. Other cases run the
-demonstration in a pipe. However the demonstration ends, no process, file or socket may remain."""
+Some cases run the demonstration in a terminal of tmux, send keys and inspect the captured screen. Other cases run the demonstration
+with its output in a pipe. No process, file or socket may remain, however the demonstration ends."""
 
 import json
 import os
@@ -413,7 +413,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """However the demonstration ends, and whichever of its processes gets the signal, no process, file or socket is left."""
+    """No process, file or socket is left when a signal ends the demonstration, whichever of its processes receives the signal."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):
@@ -491,7 +491,7 @@ def impatient(_):
         t.shows("all start again with")
         t.leader()
         screen = t.screen()
-        # On a slow terminal a key may arrive only after the restart, and then starts another restart.
+        # On a slow terminal a key may arrive only after the restart. It then triggers another restart.
         began = len(re.findall("all start again with", screen))
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))

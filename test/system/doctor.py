@@ -192,7 +192,8 @@ def another_configuration(_):
 
 @case
 def heir_without_a_run(_):
-    """A leader whose heir has no run is a note: the cluster is healthy, but its work would end with the leader."""
+    """elect doctor prints a note if the leader has an elect run but its heir has none: the cluster is healthy, but the heir could
+    not continue the work."""
     with LocalCluster(times=CALM) as p:
         leader, _ = p.begin()
         heir = wait("the leader has an heir", lambda: p.known(leader)["heir"])

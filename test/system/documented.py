@@ -1,7 +1,7 @@
-"""Runs every command line of the documents, in order, and compares the output with the documents. Some text between the commands
-tells the reader to do something. For each such text there is a *direction*, a function that does this, which is found by words in
-the text. Commands that cannot run in a test are listed with the reason. Every link, file, verb and option in the documents must
-exist."""
+"""Runs every command line of the documents, in order, and compares the output with the documents. Some of the text between the
+commands tells the reader to do something, such as to edit a file. For each such passage there is a *direction*: some words of the
+passage, and a function that does what it says. Commands that cannot run in a test are listed with the reason. Every link, file,
+verb and option in the documents must exist."""
 
 import json
 import os
@@ -69,7 +69,7 @@ EXITS = {
     "examples/README.md": {"echo one again | ELECT_TOKEN=65537 fenced store": 1},
 }
 GOES_ON = re.compile(r"\belect (?:-\S+ )*(?:daemon|run|watch)\b")
-# A command that matches ASKS or whose error matches NOT_YET is repeated: its answer may only later be the one in the document.
+# A command that matches ASKS, or whose error matches NOT_YET, is repeated until its output matches the document.
 ASKS = re.compile(r"\belect (?:status|is-leader|leader|members|key list|explain)\b")
 NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|the daemon closed the connection")
 
@@ -95,7 +95,7 @@ def normal(text):
 
 
 def fits(said, shown):
-    """Returns True if the output of a command is the one in the document, where a line "..." stands for any number of lines."""
+    """Returns True if the output of a command matches the document, in which a line "..." stands for any number of lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
 
@@ -112,8 +112,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields the leading digits of ten free ports that differ only in their last digit, so that each port can keep the last digit
-    that it has in the documents. Neither the kernel nor lib/local_cluster.py chooses these ports for other programs."""
+    """Yields the common leading digits of ten free ports, which differ only in the last digit. Each port of a document can thus
+    keep its last digit. The ports are outside of the ranges from which the kernel and lib/local_cluster.py choose ports."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -415,7 +415,7 @@ def group(p, name, line=DEMO):
 
 def lead(p, name, line=DEMO):
     """Waits until the member `name` leads. If another member was elected because this member was slow, transfers leadership from
-    there, several times if necessary."""
+    that member, several times if necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
         if leader not in (None, name):
@@ -537,7 +537,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Gives member a the role of an observer, and then that of a member, so that it votes again."""
+    """Changes the role of member a to observer and then back to member, so that it votes again."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")

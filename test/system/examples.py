@@ -245,8 +245,9 @@ class Mutex(Beside):
 
 @case
 def mutex(_):
-    """Processes lock and unlock all the time. While one process keeps the lock, parts of the machine that coordinates the lock are
-    killed: first the member, then the whole machine, then only the coordinator."""
+    """Processes lock and unlock all the time. Three times, while one process keeps the lock, a failure is simulated on the machine
+    that coordinates the lock. The first failure kills the member, the second kills everything on the machine, and the third kills
+    only the coordinator."""
     with Mutex() as p:
         p.begin()
         first = p.stays("one")
@@ -335,8 +336,8 @@ class Clocks(Beside):
         return {name: self.lines(name)[-1] for name in names if self.lines(name)}
 
     def rounds(self):
-        """Returns how many lines the clock programs have printed as master. The masters have not corrected the clocks more often
-        than that."""
+        """Returns how many lines the clock programs have printed as master. This is an upper bound on the number of times that a
+        master has corrected the clocks."""
         return sum(self.said(f"clock-{name}").count(", master") for name in self.names if f"clock-{name}" in self.programs)
 
     def agree(self, names=None):
@@ -355,7 +356,7 @@ class Clocks(Beside):
 
     def agrees_upon(self, what, expected, since):
         """Checks that the clocks agree and have roughly the expected mean error. Each round since `since` may have changed this
-        mean by as much as one round trip took."""
+        mean by up to half of the longest round trip that counts."""
         mean, _ = self.agree()
         bound = NEAR + STEP * (self.rounds() - since)
         holds(what, abs(mean - expected) < bound, mean, expected, bound)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases ask one of several real daemons, which in turn asks the others, why the leader changed last. The cases also export the
+The cases ask one of several real daemons why the leader last changed, and this daemon asks the others. The cases also export the
 faults that the members recorded as a scenario, which the simulator must be able to replay."""
 
 import contextlib
@@ -100,8 +100,8 @@ def the_first_leader(_):
 
 class Between(threading.Thread):
     """A status socket that the test puts between elect explain and a daemon. It forwards requests to the daemon, but answers
-    requests for the flight recorder of one member itself: slowly, and always announcing one more step. It also counts these
-    requests."""
+    requests for the flight recorder of one member itself. These answers are slow, and each one announces that more steps follow.
+    The socket also counts these requests."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -132,8 +132,8 @@ class Between(threading.Thread):
 
 @case
 def a_member_that_answers_without_end(_):
-    """elect explain stops asking a member whose answers never end, and names that member, so that it does not delay the answers of
-    the other members. (All 400 steps of that member would take 100 s.)"""
+    """If the answers of a member never end, elect explain stops querying that member and names it in its output. The answers of the
+    other members are not delayed. (All 400 steps of that member would take 100 s.)"""
     with members() as p:
         leader, _ = begin(p)  # the leader is usually c, so that the queried member comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
@@ -267,8 +267,8 @@ def leader_machine_is_lost(_):
 
 @case
 def leader_resigns(_):
-    """The leader resigns in favour of a named member. If that member is slow, any member may be elected, as the explanation then
-    reports."""
+    """The leader resigns in favour of a named member. If that member is slow, another one may be elected, and the explanation must
+    then report this."""
     with members() as p:
         old, before = begin(p)
         to = next(n for n in p.names if n != old)
@@ -375,9 +375,9 @@ def replays_the_cut(c, leader, *sides):
 
 
 def replays_the_absence(c, leader, away, since):
-    """Checks what the scenario does with each member that was cut off: it separates the member from the leader or, if the member
-    stalled for a long time, pauses it. On a busy machine other members may also miss the leader. If no other member does, the
-    scenario must separate exactly the members that were cut off."""
+    """Checks what the scenario does with each member that was cut off: it must separate the member from the leader or, if the
+    member stalled for a long time, pause it. On a busy machine other members may miss the leader, too. If none of them does, and no
+    member is paused, the scenario must not separate any other member."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
@@ -411,7 +411,7 @@ def leader_is_cut_off(c, old):
 
 @parted
 def no_side_has_a_majority(c, old):
-    """The network is cut so that no side has a majority. Candidacies that fail during the cut must not be reported as offices."""
+    """The network is cut so that no side has a majority. A candidate that fails during the cut must not be reported as a leader."""
     with_it = next(n for n in c.names if n != old)
     sides, since = [(old, with_it), *[(n,) for n in c.others(old, with_it)]], clock()
     c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
@@ -481,8 +481,8 @@ def all_stall(_):
 
 @case
 def no_member_leads_now(_):
-    """If there is no leader at present, elect explain names the last leader, the end of its office and the reason, and the attempts
-    to elect a leader since then."""
+    """If there is no leader at present, elect explain names the last leader, and says when and why it stopped leading. It also
+    lists the attempts to elect a leader since then."""
     with members() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]

@@ -3,8 +3,8 @@
 [--jobs N]
 
 A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default the suite runs as few cases as possible, but tests every
-fault, and every number of members with every algorithm. After each case the safety checker checks the evidence: the claims of
-members to lead (properties P1 to P3), the writes and the logs.
+fault, and every number of members with every algorithm. After each case the safety checker examines the evidence: the times at
+which members claimed to lead (properties P1 to P3), the writes and the logs.
 
 Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
@@ -206,8 +206,8 @@ def handed_over(c):
 
 @fault()
 def ordered_on_a_bad_network(c):
-    """A member sends an order again if the order is lost on its way to the leader. If the machine is too slow for the repetition,
-    the case repeats the order."""
+    """A member sends an order again if the order is lost on its way to the leader. If the machine is too slow for that second
+    attempt, the case gives the order once more."""
     c.begin()
 
     def carried_out():
@@ -539,8 +539,8 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # On a slow machine the others may hear this second process only when they no longer hear the first one. They then report that
-    # the state file of the second process is old.
+    # On a slow machine the other members may not hear this second process until they have stopped hearing the first one. They then
+    # report that the second process has an old state file.
     holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")

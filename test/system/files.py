@@ -405,7 +405,7 @@ def unwise_settings_are_logged(_):
 @case
 def init_queries_for_longer_than_a_renewal(_):
     """elect init sends its first query before it has a session with the other members. They therefore hear only the second query,
-    which is sent a renewal later."""
+    which is sent one renewal interval later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests a member, its guardian, and work under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases kill member, guardian and work in any order and at any moment. No other member may lead while permitted work may still
-be running, and members must not wait for a leader whose death was reported. The workers are connections of this suite
-(lib/run_socket.py), which can be as slow, silent or abrupt as a case needs."""
+The cases kill member, guardian and work in any order and at any moment. No other member may lead while permitted work may still be
+running, and members must not wait for a leader whose death was reported. The suite itself connects to the daemon in place of real
+workers (lib/run_socket.py), so that a worker can be slow, be silent, or disconnect at any moment."""
 
 import contextlib
 import fcntl
@@ -84,8 +84,8 @@ def talker_of(user, path):
 
 
 def use_up_burst(t):
-    """Starts work repeatedly, until the daemon refuses because the user's burst is used up. If the burst is never used up, this
-    machine must be so slow that it stays below the permitted pace."""
+    """Starts work repeatedly, until the daemon refuses because the user's burst is used up. If the daemon never refuses, checks
+    that this machine was too slow to exceed the permitted rate."""
     begun = time.monotonic()
     for _ in range(1000):
         said = t.hold(flags=NOW)
@@ -261,8 +261,8 @@ def guardian_stopped(_):
 
 @case
 def guardian_too_late(_):
-    """A guardian is stopped until the lease of its dead member has ended. When it is continued, it sends no testament, because
-    another member has led since then, and the office of that member may also have ended."""
+    """A guardian is stopped until the lease of its dead member has ended. When it is continued, it sends no release message
+    (testament). Another member has led since then, and may itself have stopped leading."""
     with Watched(MIDDLE) as p:
         p.begin()
         p.daemons[p.first].send_signal(signal.SIGSTOP)
@@ -318,7 +318,8 @@ def holder(_):
 
 @case
 def killed_with_a_holder(_):
-    """While work continues after the death of the member, the guardian sends no testament, so the others wait for the lease."""
+    """While work continues after the death of the member, the guardian sends no release message, so the other members wait until
+    the lease ends."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -332,8 +333,8 @@ def killed_with_a_holder(_):
 
 @case
 def holder_without_a_word(_):
-    """A run disconnects without reporting that its work has ended, so the work may still be running. Therefore no testament is
-    sent, and no other work starts before the deadline of this work."""
+    """A run disconnects without reporting that its work has ended, so the work may still be running. The guardian therefore sends
+    no release message, and no other work starts before the deadline of this work."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -354,8 +355,8 @@ def holder_without_a_word(_):
 
 @case
 def loose_holder(_):
-    """The guardian has no testament to send while work runs that is not killed when its office is lost (LOOSE). When that work has
-    ended, the guardian has a testament again."""
+    """Some work is not killed when its member loses leadership (LOOSE). The guardian cannot release the lease of a dead member
+    while such work runs, but can do so again after the work has ended."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -380,9 +381,9 @@ def loose_holder(_):
 
 @case
 def two_loose_runs(_):
-    """Two runs have work that is not killed when its office is lost (LOOSE). The guardian registers only one run at a time: a run
-    that had to wait because its user started too much work must not overtake a run that the guardian has registered in the
-    meantime. Whichever of them works, there is no testament."""
+    """The work of two runs is not killed when the member loses leadership (LOOSE). One run has to wait because its user has started
+    too much work. It must not overtake the other run if the guardian has already registered that run. While either of them works,
+    the guardian cannot release the lease."""
     need_root()  # for two users
     with Watched() as p:
         p.begin()
@@ -444,7 +445,7 @@ def unhealthy_run_that_the_guardian_knows(_):
 
 @case
 def resigns(_):
-    """A leader that resigns renews its lease until the work has stopped, and then hands over."""
+    """A leader that resigns keeps renewing its lease until the work has stopped, and then hands over."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -531,7 +532,7 @@ def work_does_not_answer(_):
 
 
 def run_loses_its_leader(disturb):
-    """The member of a healthy run loses its office, but notices the loss late. All messages about this must be true. On a slow
+    """The member beside a healthy run loses leadership, but notices this late. All messages about the loss must be true. On a slow
     machine the daemon may log that the run has not stopped yet, but must later log that the run has stopped. The daemon must not
     report that the run died, and the run must not report that the daemon died."""
     with Watched(MIDDLE) as p:
@@ -569,8 +570,8 @@ def run_of_a_leader_that_is_cut_off(_):
 
 @case
 def told_after_its_lease(_):
-    """A run may learn only when its lease ends that its member no longer leads. Even then the run can report that its work has
-    ended, and can wait for its next turn."""
+    """A run may not learn until the end of its lease that its member no longer leads. Even then it can report that its work has
+    ended, and wait until it may work again."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -621,8 +622,8 @@ def guardian_dies_before_it_registers_a_run(_):
 
 @case
 def reports_its_end_and_disconnects(_):
-    """The daemon reads the last report of a run that has disconnected, even if the run did not read every answer. The guardian then
-    gets back its channel to the run."""
+    """If a run has disconnected, the daemon still reads the run's last report, even if the run did not read every answer. The
+    channel to the run is then returned to the guardian."""
     with Watched() as p:
         p.begin()
         for _ in range(20):
@@ -774,7 +775,7 @@ def configured(_):
 
 @case
 def several_groups(_):
-    """When the testament of one group is void, the testament of the other group is still sent."""
+    """If the guardian cannot release the lease of one group, it still releases the lease of the other group."""
     with Watched(groups=("main", "other")) as p:
         p.begin()
         p.transfer(p.first, 1)
@@ -848,7 +849,8 @@ def refused(_):
 
 @case
 def peers_restart(_):
-    """A testament also reaches members that have restarted since the office began, and that therefore have new sessions."""
+    """The guardian's release message also reaches members that have restarted since the leader was elected, and that therefore have
+    new sessions."""
     with Watched() as p:
         p.begin()
         for name in [n for n in p.names if n != p.first]:
@@ -879,8 +881,8 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader's member or its guardian at its system call `call` with the number `number`. Then kills both processes, and
-    later reports that the work has ended."""
+    """Kills the leader or its guardian when it makes the system call `call` for the `number`-th time. If the guardian is killed,
+    the leader is killed next. Later reports that the work has ended."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
@@ -923,8 +925,8 @@ def killed_at(p, who, call, number, flags):
 
 
 def calls_made(who, flags):
-    """Returns the system calls that the process makes from the moment when a run asks for its turn until the work starts. Each call
-    is (name, its number among the calls with that name)."""
+    """Returns the system calls that the process makes between the request of a run to start its work and the start of the work.
+    Each element is (name, n) for the n-th call with that name."""
     with Watched() as p:
         p.begin()
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid

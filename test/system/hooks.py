@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests the hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
-Hooks run in order and one at a time, for the present leader, and with a time limit. A hook runs only if no other user can change
-the file or its path. The hook of this suite is a script that records when it begins and ends, and executes the content of a file
-beside the script."""
+Hooks run in order, one at a time and with a time limit, and always for the current leader. A hook runs only if no other user can
+change the file or its path. The hook of this suite is a script that records when it begins and ends, and executes the content of a
+file beside the script."""
 
 import collections
 import contextlib
@@ -92,9 +92,9 @@ class Hooked(LocalCluster):
                 runs[where] = None
 
     def settled(self):
-        """Waits until on-leader has been started on the leader, and returns (leader, token of that hook). The leader's present term
-        may be larger, because a leader that succeeds itself in a larger term keeps its office, and runs no hook for the new term. A
-        slow machine may elect another leader in the meantime."""
+        """Waits until on-leader has been started on the leader, and returns (leader, token of that hook). The leader's current term
+        may be larger than this token, because a leader that succeeds itself in a larger term runs no hook for the new term. A slow
+        machine may elect another leader in the meantime."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
@@ -112,8 +112,8 @@ class Hooked(LocalCluster):
         return wait("a leader keeps its office", found)
 
     def undone_before(self, former, term, note, until):
-        """Checks that on-follower of the former leader ended before this note was written, unless the note was written after the
-        end of the lease. Returns True if the note was written after the end of the lease."""
+        """Checks that on-follower of the former leader ended, or that the lease ended, before this note was written. Returns True
+        if the lease had ended."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
@@ -198,8 +198,8 @@ def declines(_):
 
 @case
 def all_decline(_):
-    """If all members decline to lead, leadership does not move from one to the next as fast as possible. After its second failure
-    and after each later one, a member waits before its next office, and each wait is twice as long as the previous one."""
+    """If all members decline to lead, leadership does not move from one to the next as fast as possible. From its second failure
+    on, a member must wait after each failure before it may lead again. Each wait is twice as long as the previous one."""
     for hook, words in (("pre-leader", "this member declines"), ("on-leader", "this member resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
@@ -217,8 +217,8 @@ def all_decline(_):
 
 @case
 def while_pre_leader_runs(_):
-    """A member tells no client that it leads until its pre-leader hook agrees. If the member loses its office before that, it does
-    not wait for the hook."""
+    """A member tells no client that it leads until its pre-leader hook agrees. If the member loses leadership while the hook runs,
+    it does not wait for the hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
@@ -366,9 +366,9 @@ def guardian_killed(_):
         p.start()
 
         def begun():
-            """Returns a leader whose on-leader has ended: if the guardian died while on-leader runs, the others would wait for the
-            lease. A member runs on-leader-change for its own office only after on-leader, so this later hook shows that on-leader
-            has ended."""
+            """Returns a leader whose on-leader has ended. If the guardian died earlier, the others would wait until the lease ends.
+            A new leader runs on-leader-change only after on-leader, so a note of on-leader-change shows that on-leader has
+            ended."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -492,8 +492,8 @@ def stop_unit(pid):
 
 @case
 def guardian_too_late(_):
-    """A guardian is stopped until an office of its member has ended. When it is continued, it starts no hook for that office,
-    because another member leads."""
+    """A guardian is stopped while its member becomes leader and is replaced by another leader. When the guardian is continued, it
+    starts no hook for the former leader."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
@@ -503,8 +503,8 @@ def guardian_too_late(_):
         wait("the guardian is stopped", lambda: state(guardian) == "T")
         before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # on a slow machine the member may have led before
         try:
-            # The log shows even an office that the member has already lost again. The member gets no second office while its
-            # guardian is stopped.
+            # The log also shows an election after which the member has already lost leadership. The member does not become leader a
+            # second time while its guardian is stopped.
             wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another member leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
@@ -555,8 +555,8 @@ def hook_parent_killed(_):
 
 @case
 def hook_parent_stopped(_):
-    """A hook stops its parent process, the hook parent, which should kill it. The hook is still killed, and the daemon does not
-    wait forever."""
+    """A hook stops its parent process (the hook parent), whose task is to kill the hook. The hook is killed nevertheless, and the
+    daemon does not wait forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
@@ -599,8 +599,8 @@ def changes_seen(p, name):
 
 @case
 def flaps(_):
-    """Leadership changes as fast as possible while hooks are slow. Instead of running for every past change, hooks then run for the
-    present leader."""
+    """Leadership changes as fast as possible while hooks are slow. Hooks do not run for every past change, but only for the current
+    leader."""
     with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
         p.start()
@@ -613,8 +613,8 @@ def flaps(_):
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # If a late on-leader is killed before its first note, on-follower still runs, so two on-follower may come one after the
-            # other.
+            # A late on-leader may be killed before it writes its first note. As on-follower still runs, two notes of on-follower
+            # may then follow each other.
             holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
             told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
             holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))

@@ -36,8 +36,8 @@
 #define CHAIN_MAX 60000000 /* microseconds after which all chains end by themselves */
 
 /* A page of memory that all processes share. Its elements are the latest time that a process wrote,
- * the number of forked processes, the first time, and the number of chains that ended by
- * themselves. */
+ * the number of forked processes, the time at which the workload started, and the number of chains
+ * that ended by themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)

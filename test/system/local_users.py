@@ -148,8 +148,8 @@ def flood_of_resignations(_):
 
 @case
 def failures_that_keep_leadership(_):
-    """A run with --on-exit hold always fails and is restarted immediately. After its burst is used up, it starts at most four times
-    a second."""
+    """A run with --on-exit hold always fails and is restarted immediately. After the user's initial burst is used up, the run
+    starts at most four times a second."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         begun = time.monotonic()
@@ -185,9 +185,9 @@ def flood_of_health(_):
 
 @case
 def flood_of_hand_overs(_):
-    """A user's run works and resigns as often as possible, always on the present leader, but floods neither the history nor the
-    log. Each resignation costs twice as much as the previous one, so the number of resignations that a member permits grows only
-    with the logarithm of the time."""
+    """A user starts work on the current leader and makes it resign, again and again and as fast as possible. This floods neither
+    the history nor the log. Each resignation costs twice as much as the previous one, so the number of resignations that a member
+    permits grows only logarithmically over time."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
         first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
@@ -211,8 +211,8 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a failover the runs of one user start in all groups at the same time. When these runs all end at the same time, each
-    hands its group over once, and the limit on the user's pace prevents none of these hand-overs."""
+    """After a failover the runs of one user start in all groups at the same time. When all of them end at the same time, each run
+    hands its group over once. The rate limit for the user prevents none of these hand-overs."""
     groups = tuple(f"g{i}" for i in range(24))  # more runs than a burst allows
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()

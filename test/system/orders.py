@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests orders to hand over leadership, which any member sends on to the leader: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-An order must not take effect twice, or in another term than the one for which it was given. test/scenario/mandate/late-orders.elect
+An order must not take effect twice, or in a term other than the one for which it was given. test/scenario/mandate/late-orders.elect
 and the storms of the simulator also test both rules."""
 
 import contextlib
@@ -107,9 +107,9 @@ def an_order_for_an_office_that_is_over(_):
 
 @case
 def an_order_for_a_former_term(_):
-    """A member that has heard nothing for a while orders the leader to end a term that is already over. The leader, which is now in
-    a later term, refuses. On a slow machine the leader may lose its office, or the member may miss the leader. The case then tries
-    again."""
+    """A member that has heard nothing for a while orders the leader to resign from a term that has already ended. The leader is now
+    in a later term and refuses. On a slow machine the leader may lose leadership, or the member may find that the leader is
+    missing. The case then tries again."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
         c.start(*c.names)

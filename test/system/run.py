@@ -151,7 +151,7 @@ print("tried", seen)
 @case
 def command_takes_nothing_from_elect(_):
     """A command of the same user cannot get descriptors or memory of the processes above it, or trace them. With the guardian's
-    channel the command could report that no work is left. The command itself is dumpable, as any program."""
+    channel the command could report that no work is left. The command itself is dumpable, like any other program."""
     with Fake() as f:
         how = as_ordinary_user(f)
         for words in ([], ["--isolate"]):
@@ -240,10 +240,10 @@ def waiting(_):
 
 @case
 def news_while_it_waits(_):
-    """A run that waits reports each change of the leader, with its cause, and nothing else. If the leader changes too often, it
-    reports some changes only."""
+    """A run that waits reports each change of the leader, with its cause, and nothing else. If the leader changes too often, only
+    some of the changes are reported."""
     def lines(f, words, news):
-        """Returns the lines of a run that hears these news: leader, term, cause."""
+        """Returns the lines that a run prints when it receives these news. Each item is (leader, term, cause)."""
         with Run(f, *words, "--", "true") as r:
             f.wait("HOLD", lambda: f.clients and f.clients[-1].holding and f.clients[-1].theirs is None)
             for leader, term, why in news:
@@ -465,8 +465,8 @@ def on_lose_signal(_):
 
 @case
 def waiter_is_stopped(_):
-    """If the waiter, the parent of the command, is stopped, elect run continues it, so that it sees the command end. This happens
-    both while the run holds the office and after the loss of the office."""
+    """If the parent of the command, the waiter, is stopped, elect run continues it, so that the waiter notices the end of the
+    command. This works both while the member leads and after it has lost leadership."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -735,7 +735,7 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        # The command works for longer than the watchdog allows it to be silent, so it survives only because of its signs of life.
+        # The command runs for longer than the watchdog timeout, so it would be killed if it gave no signs of life.
         with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
         # Signs of life that arrive while the keeper is stopped count when the keeper continues.

@@ -241,8 +241,8 @@ def either_is_stopped(_):
 
 @case
 def daemon_stalls(_):
-    """The daemon stalls at one point after the other of its dialogue with the run. The deadline is always the end of the lease that
-    the daemon has granted."""
+    """The daemon stalls at each point of its dialogue with the run in turn. The deadline is always the end of the lease that the
+    daemon has granted."""
     for nth in range(1, 6):
         def pause_at(client, said, nth=nth):
             if len(client.heard) == nth:
@@ -338,7 +338,7 @@ def wrong_answers(_):
 
 @case
 def late_messages_of_another_office(_):
-    """Messages that belong to the previous office do not affect the present one."""
+    """Late messages from the previous term of leadership do not affect the current one."""
     with Fake() as f, begin(f, OBEYS, "--respawn") as r:
         old = f.client().heard[-1].stamp
         f.answer = lambda client, said: said.word in ("HOLD", "ASK")
@@ -359,7 +359,7 @@ def late_messages_of_another_office(_):
 
 @case
 def a_shorter_office(_):
-    """A run has given an office back, and gets a new office with a shorter lease. The longer lease of the earlier office does not
+    """A run has ended its work, and starts it again with a shorter lease. The earlier lease would have ended later, but does not
     extend the new one."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:

@@ -28,8 +28,8 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """Runs the tool and returns the process. `hurt` of the process is True if strace injected a fault or a signal killed the
-    tool."""
+    """Runs the tool and returns the completed process. Its attribute `hurt` is True if strace injected a fault or a signal killed
+    the tool."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():
@@ -96,8 +96,8 @@ def writing(path, inject=None, short=None):
 
 
 def making(path, inject=None, short=None):
-    """Makes a state file, with or without a fault. Afterwards the file must be complete, or must not exist and can be made, and no
-    other file may be left."""
+    """Makes a state file, with or without a fault. Afterwards no other file may be left. If the state file does not exist, a second
+    attempt without a fault must succeed."""
     done = run(path, "make", inject=inject, short=short)
     left = [p.name for p in path.parent.iterdir() if p != path]
     if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):

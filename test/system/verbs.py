@@ -621,8 +621,8 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Makes `one` lead both groups, and reloads the configuration there until `voter` has a vote in both groups, or in
-            neither, as `votes` says."""
+            """Makes `one` lead both groups, and reloads the configuration there. Repeats this until `voter` has a vote in both
+            groups or, if `votes` is false, in neither group."""
             p.conf.write_text(conf)
 
             def changed():
@@ -635,7 +635,7 @@ def roles_of_all_groups_or_of_none(_):
             """Returns True if a reload changed the group main, but not the other group. After a change of leader, a group refuses
             changes of its membership for the duration of the longest lease. Here only the other group has just changed its leader.
             If main has changed its leader, too, both groups refuse, and the case tries again. If this machine stalled for the
-            longest lease, neither group refuses, and the change is first undone."""
+            duration of the longest lease, neither group refuses. The case then undoes the change before it tries again."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)
@@ -681,7 +681,7 @@ def log_destinations(_):
 
 @case
 def slow_watch(_):
-    """A watcher that does not read is disconnected, and says so; the daemon has not ended."""
+    """The daemon disconnects a watcher that reads too slowly. The watcher reports this as the reason, and the daemon continues."""
     with LocalCluster("a") as p:
         p.begin()
         watcher = subprocess.Popen([ELECT, "watch", "-S", p.socket("a"), "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

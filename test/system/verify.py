@@ -61,7 +61,8 @@ def what_does_not():
         text = path.read_text()
         check("an endless election is marked", "\nmark\n" in text and "violated termination" in text, text)
         check("the marked counterexample replays", run("sim", path).returncode == 0)
-        # A property must also hold for an election that a process outside of --begin starts, such as one that joins later.
+        # A property must also hold if the election is started by a process that --begin does not list, such as one that joins
+        # later.
         found = verify("--processes", "0,6,9", "--down", "0,6", "--leader", 0, "--joins", 1, "--cuts", 1,
                        "--property", "highest-wins", "--save", path, code=1)
         check("a joiner's election", found["properties"][0]["depth"] == 5 and run("sim", path).returncode == 0, found)

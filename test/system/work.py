@@ -93,8 +93,8 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Waits until a process works that began after `since` and has a token above `above`. Returns the member to which the token
-        belongs, and the token."""
+        """Waits until a process with a token above `above` works, and this process began after `since`. Returns the member to which
+        the token belongs, and the token."""
         def found():
             self.look_after()
             now = clock()
@@ -181,7 +181,7 @@ class Works(LocalCluster):
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
            "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
-# These faults give the cluster another leader.
+# After one of these faults another member becomes leader.
 MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}
 
 
@@ -260,7 +260,8 @@ def bad_input(_):
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    # With such a short lease the leader may lose its office at any moment, but elect run checks the times first.
+    # With such a short lease the member may lose leadership at any moment, but elect run checks the times first, whether or not the
+    # member leads.
     with LocalCluster(times="profile = fast\n") as p:
         p.start()
         wait("the member answers", lambda: p.group("a"))
@@ -273,8 +274,8 @@ def bad_input(_):
 
 @case
 def containment(_):
-    """The daemon reports how the work is contained. Only work that is contained in nothing but a process tree may survive its
-    deadline."""
+    """The daemon reports how the work is contained. Work may survive its deadline only if it is contained in a mere process
+    tree."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
@@ -377,8 +378,8 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """While one run works, a second run on the same member is unhealthy. When the first run has ended, the unhealthy run must not
-    keep the member in office."""
+    """While one run works, a second run on the same member is unhealthy. When the first run has ended, the member must hand over,
+    although the unhealthy run is still there."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         end = p.folder / "end"
@@ -447,8 +448,9 @@ def only_with_a_runner(_):
 
 @case
 def only_with_a_runner_beside_a_witness(_):
-    """A witness never leads, so it never stands aside. A leader keeps its office when its last run is terminated properly. If
-    another member still has a run, elect doctor reports such a leader, and elect resign hands over to that member."""
+    """A witness never leads, so it never stands aside. A leader continues to lead when its last run is terminated properly. If
+    another member still has a run, elect doctor reports that the leader has none, and elect resign hands over to that other
+    member."""
     with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()

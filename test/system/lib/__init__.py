@@ -1,1 +1,1 @@
-"""Code that the suites of the folder above share."""
+"""Code that the suites in the parent directory share."""

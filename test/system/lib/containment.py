@@ -1,8 +1,9 @@
 """Ends every process that a suite started, even if the suite itself is ended by a failure, ^C, a time limit or SIGKILL.
 
-A suite consists of three processes. The front is the process that the caller started, and whose process id the caller knows. The
-sweeper is a child of the front. The suite itself is a child of the sweeper, in which the call of `contain` returns. Front and
-sweeper adopt orphaned descendants, so that they find even a process that has left its parent, its process group or its session.
+A suite consists of three processes. The front is the process that the caller started, so the caller knows its process id. The
+sweeper is a child of the front. The suite itself is a child of the sweeper, and only in the suite does the call of `contain`
+return. Front and sweeper adopt orphaned descendants, so that they find even a process that has left its parent, its process group
+or its session.
 
 When the suite has ended or the front has died, the sweeper kills all remaining processes. If the sweeper dies, the front kills
 them. Front and sweeper are in different sessions and have different command lines, so a signal to a process group, or to all

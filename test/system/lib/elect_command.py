@@ -36,8 +36,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers, which shows for how long
-    this busy machine may have delayed a process."""
+    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers. On a busy machine other
+    processes may have been delayed for as long."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)

@@ -57,8 +57,7 @@ def enter(namespace):
 
 
 def fork(work, *args):
-    """Runs work(*args) in a forked process, which ends at the latest when this process ends. Returns the id of the forked
-    process."""
+    """Runs work(*args) in a forked process, which is killed when this process ends. Returns the id of the forked process."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -79,8 +78,8 @@ def fork(work, *args):
 
 def promised(talker, path):
     """Asks the daemon how long its member will lead, as a client with a deadline does. If the member does not lead, tells the
-    daemon that the work has stopped, as such a client must. Without a mandate the daemon makes no promise for the future, so its
-    answer counts only for the present moment."""
+    daemon that the work has stopped, as such a client must. Without a mandate the daemon promises nothing for the future, so its
+    answer is valid only at the moment at which it is given."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:

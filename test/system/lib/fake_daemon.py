@@ -81,8 +81,8 @@ class Client:
         self.connection.shutdown(socket.SHUT_RDWR)  # the thread of this connection sees the end and closes the connection
 
     def is_empty(self):
-        """Returns True if the run sent nothing but the word for "empty" to the guardian, on the channel of its last HOLD, or if it
-        never got that channel. The word means that no process of the work is left."""
+        """Returns True if the run told the guardian that no process of its work is left, and sent nothing else on the channel of
+        its last HOLD. Also returns True if the run never received that channel."""
         return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
 
 

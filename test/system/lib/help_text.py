@@ -24,8 +24,8 @@ def verbs():
 
 @functools.cache
 def options(verb):
-    """Returns the options that the help of this verb lists in a table. The verbs help and version have no table. They have the
-    options in the usage of elect, and those that all verbs share."""
+    """Returns the options that the help of this verb lists in a table. The verbs help and version have no table. For them, returns
+    the options in the usage of elect and the options that all verbs share."""
     if verb in ("help", "version"):
         return set(NAMED.findall(help_of())) | options("status")
     return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}

@@ -37,7 +37,7 @@ def first_port():
 
 def free_ports(count):
     """Returns ports that are free now, that the kernel does not assign to arbitrary programs, and that no concurrent case uses.
-    Another process could take any other port before a member starts, or while the member is down."""
+    If a test used other ports, another process could bind them before a member starts or while the member is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -119,9 +119,9 @@ class LocalCluster:
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """Waits until all members report the same leader, and returns (leader, term). A leader that succeeds itself while its work
-        continues still reports the term in which the work began, but the others report its later term. This function returns the
-        earlier term, because that term is the token of the work."""
+        """Waits until all members report the same leader, and returns (leader, term). If a leader succeeds itself while its work
+        continues, it still reports the term in which the work began, but the other members report the later term. This function
+        returns the earlier term, which is the token of the work."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():

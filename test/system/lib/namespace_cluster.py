@@ -1,8 +1,8 @@
 """A cluster of real daemons, each in its own network namespace, and the faults that a test can inject.
 
-A cut is a firewall rule in the switch that connects the namespaces, so that it begins and ends for all members at the same time. If
-a test wants to delay, reorder, duplicate or lose packets, a relay replaces the switch, and a cut is then a rule in the namespace of
-each receiver. All namespaces and rules are removed, however the test ends."""
+A cut is a firewall rule in the switch that connects the namespaces, so that it begins and ends for all members at the same time. In
+a test that delays, reorders, duplicates or loses packets, a relay replaces the switch. Each cut is then a rule in the namespace of
+the receiver. All namespaces and rules are removed, however the test ends."""
 
 import atexit
 import fcntl

@@ -11,7 +11,8 @@ import time
 from .checks import Failure
 
 LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no other result depends on this limit
-# By default a command waits only a few seconds for a daemon, which suits people. In the tests it waits as long as the tests do.
+# By default a command waits only a few seconds for a daemon, which is enough for interactive use. In the tests it waits up to
+# LIMIT.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -79,7 +80,7 @@ def state(pid):
 
 
 def member_of(guardian):
-    """Returns the process id of the member whose guardian is given, or None if no such process runs."""
+    """Returns the process id of the member that this guardian watches, or None if that member is not running."""
     for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":

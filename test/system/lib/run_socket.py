@@ -87,8 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Asks whether the member leads. Returns the time until which it leads, by the clock of leases, or 0 if it does not lead.
-        `left` is the longest time that a client requests."""
+        """Asks whether the member leads. Returns the end of its lease (CLOCK_BOOTTIME, microseconds), or 0 if it does not lead. A
+        client can limit the length of the promise with `left`."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")

@@ -74,7 +74,7 @@ class Stalls:
         return self
 
     def between(self, begin, end):
-        """Returns for how many microseconds between these two times (CLOCK_BOOTTIME) the processors stalled."""
+        """Returns how long, in microseconds, the processors stalled between these two times (CLOCK_BOOTTIME)."""
         _, *numbers = struct.unpack("=511q", pathlib.Path(self.file.name).read_bytes()[:4088].ljust(4088, b"\0"))
         stalls = zip(numbers[::2], numbers[1::2])
         return sum(max(0, min(over, end) - max(over - length, begin)) for over, length in stalls)
@@ -196,8 +196,8 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """Checks that the run told both the guardian and the daemon that no process is left, exactly once for each HOLD packet, with
-    which the run had asked for its turn."""
+    """Checks that the run told both the guardian and the daemon that no process is left, exactly once for each HOLD packet. A run
+    sends HOLD to request permission to start its command."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)

@@ -6,7 +6,7 @@ The folder has these files, with one JSON object per line:
 
     claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: at `before` a client queried the daemon of MEMBER, and
                          at `after` the daemon answered that it leads, so the daemon claims the time [after, until]
-                         {"member", "contradiction"}: the daemon answered that it leads, but that its lease was over
+                         {"member", "contradiction"}: the daemon answered that it leads, but that its lease had ended
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
     nemesis.jsonl        {"at", "what", "member"}: the faults that the checker needs: started, log-lost, and hand-over. A
                          hand-over concerns the office with that "token" or, without a token, every office of the process
@@ -49,7 +49,8 @@ class Evidence:
 
 
 def hand_overs(evidence):
-    """Returns (member, token or None, from, until) of each hand-over, a period in which an office may end at any moment."""
+    """Returns (member, token or None, from, until) for each hand-over. During a hand-over the member may stop leading at any
+    moment."""
     found = []
     for given in evidence.done("hand-over"):
         later = [start["at"] for start in evidence.done("started", given["member"]) if start["at"] > given["at"]]
@@ -144,9 +145,9 @@ def check_writes(evidence):
 
 
 def check_causes(evidence):
-    """Checks that a member logged the cause whenever it lost an office, unless its process ended, and that it logged each term that
-    it claimed. A leader that succeeds itself in a larger term, because its voters have promised such a term, does not lose its
-    office."""
+    """Checks that a member logged each term that it claimed, and that it logged the cause whenever it lost leadership, unless its
+    process ended. A leader does not lose leadership if it succeeds itself in a larger term, which its voters have already
+    promised."""
     problems = []
     for member, log in evidence.logs.items():
         if evidence.done("log-lost", member):
