@@ -2,7 +2,7 @@
 """Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
 The test runs clusters of all sizes and algorithms one after the other, and injects faults of all kinds, several at a time. After
-these faults each cluster must elect a leader again, and the safety checker judges what was recorded. The seed determines the
+these faults each cluster must elect a leader again, and the safety checker examines the recorded evidence. The seed determines the
 faults, but their effects also depend on the machine."""
 
 import os

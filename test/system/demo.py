@@ -371,8 +371,8 @@ def in_a_pipe(_):
 
 def by_guardian_or_lease(out):
     """Checks in the output of the demonstration how the other members learned that a leader had died. If the guardian died, too,
-    the others must have waited for the lease. A surviving guardian must have reported the death, unless it stalled for longer than
-    a lease. Returns True if the guardian reported the death."""
+    the others must have waited until the lease ended. A surviving guardian must have reported the death, unless it stalled for
+    longer than a lease. Returns True if the guardian reported the death."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:

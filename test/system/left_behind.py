@@ -37,8 +37,8 @@ def end(number, *pids):
 
 
 def parts(script):
-    """Returns two lists of processes, for a suite and its nested suites: first the fronts and the suites themselves, then the
-    sweepers."""
+    """Returns two lists of the processes of a suite and of its nested suites. The first list contains the fronts and the suites
+    themselves, and the second one contains the sweepers."""
     lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
     return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])

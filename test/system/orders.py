@@ -46,8 +46,8 @@ def stopped(p, name):
 
 @case
 def from_any_member(_):
-    """The member that gets an order and the leader to which it sends the order log the same number for it. If slow members do not
-    take over in time, the order is repeated."""
+    """The member that receives an order and the leader to which it forwards the order log the same number for it. If slow members
+    do not take over in time, the order is repeated."""
     with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
         p.begin()
         for to in ("follower", "observer"):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests elect run beside a fake daemon, from a user's view: run.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases check messages and exit statuses, the environment of the command, and every way in which a run can lose its office."""
+The cases check messages and exit statuses, the environment of the command, and every way in which a run can lose its permission to
+work."""
 
 import fcntl
 import os

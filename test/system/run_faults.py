@@ -89,9 +89,9 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """The processes of the workload only leave their session, fork and exit, and no control group contains them. They have the
-    priority of an ordinary user and then, if possible, that of root. The case prints how long these processes survived the kill,
-    but sets no limit on this time."""
+    """The processes of the workload only leave their session, fork and exit, and no control group contains them. The case runs
+    first with the priority of an ordinary user and then, if possible, with that of root. The case prints how long these processes
+    survived the kill, but sets no limit on this time."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -307,7 +307,7 @@ def daemon_dies(_):
 
 @case
 def wrong_answers(_):
-    """The run ignores an answer with the time stamp of another request, an impossible lease or a former term. Such an answer
+    """The run ignores an answer with the time stamp of another request, an impossible lease or an earlier term. Such an answer
     neither starts the command nor extends its lease."""
     lease = SHORT["lease"]
     lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},

@@ -181,8 +181,8 @@ class Run:
         self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
 
     def in_time(self, last, until, what, *details):
-        """Checks that the last sign of life came before the deadline, or was late by at most the time for which this machine
-        stalled around the deadline."""
+        """Checks that the last sign of life came before the deadline. It may be late only by as much as this machine stalled around
+        the deadline."""
         stood = self.stalls.between(until - ENDING, last)
         holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
         if last > until:

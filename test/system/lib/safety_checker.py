@@ -9,9 +9,9 @@ The folder has these files, with one JSON object per line:
                          {"member", "contradiction"}: the daemon answered that it leads, but that its lease had ended
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
     nemesis.jsonl        {"at", "what", "member"}: the faults that the checker needs: started, log-lost, and hand-over. A
-                         hand-over concerns the office with that "token" or, without a token, every office of the process
-                         until its next start. As the documentation of is-leader says, an answer during a hand-over is true
-                         only at its instant
+                         hand-over concerns the leadership with that "token" or, without a token, every time that the
+                         process leads until its next start. As the documentation of is-leader says, an answer during a
+                         hand-over is true only at its instant
     MEMBER.log           the log of the daemon, with -o json
 
 Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker does not use the clock of any daemon."""
@@ -70,7 +70,7 @@ def held(claim, given):
 
 
 def offices(evidence):
-    """Returns (from, until, token, member) of each office, sorted by its beginning."""
+    """Returns (from, until, token, member) for each term of leadership, sorted by its beginning."""
     found, given = {}, hand_overs(evidence)
     for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
         start, until = held(claim, given)
@@ -102,7 +102,7 @@ def check_terms(evidence):
 
 
 def check_tokens(evidence):
-    """Checks P2: no token is used twice, and a later office has a larger token."""
+    """Checks P2: no token is used twice, and a later term of leadership has a larger token."""
     problems = []
     for member, log in evidence.logs.items():
         led = [entry.get("term") or 0 for entry in log if entry.get("event") == "leads"]
