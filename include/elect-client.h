@@ -16,26 +16,26 @@
  * A positive answer is a promise that this member leads until `deadline`: no other member leads
  * before then, even if the daemon dies. If a later call fails, the previous answer therefore
  * remains unchanged and valid. If an answer reports that the member does not lead, or no longer
- * leads, stop immediately. The deadline is a time in microseconds, as this process reads it from
- * CLOCK_BOOTTIME. The duration of the promise is counted from a moment before the question was
- * sent, so a late reply leaves less time, but never promises too much.
+ * leads, stop the work immediately. The deadline is a CLOCK_BOOTTIME time in microseconds, as read
+ * by this process. The promise begins before the question is sent, so a late reply leaves less time
+ * until the deadline, but the deadline is still correct.
  *
  * elect_client_valid() reads the clock when it is called. The process may stall for any length of
- * time between the check and the work; the token protects against such a stall. Every new office
- * has a larger token. The resource that the work modifies must remember the highest token that it
- * has seen, and must reject lower tokens.
+ * time between the check and the work; the token protects against such a stall. Every new term of
+ * leadership has a larger token. The resource that the work modifies must remember the highest
+ * token that it has seen, and must reject lower tokens.
  *
- * A promise remains in force after a later negative answer: no other member leads until every
- * deadline that the daemon gave to a client has passed, or that client has reported that its work
- * has stopped. The token belongs to the office, not to the program, so a program that restarts
- * during an office gets the same token. A restarted program must first wait until everything that
- * its previous instance promised to others has expired.
+ * A later negative answer does not end a promise. Another member leads only after each client has
+ * reported that its work has stopped, or after that client's deadline has passed. The token belongs
+ * to the term of leadership, not to the program, so a program that restarts within that term gets
+ * the same token. A restarted program must first wait until everything that its previous instance
+ * promised to others has expired.
  *
- * A promise has a cost: after a crash or a hand-over, the successor waits until the latest
- * deadline, which is never more than one lease after the program's latest question. A program can
- * ask for shorter deadlines (elect_client_span) and can report that its work has stopped
- * (elect_client_stopped), so that the successor need not wait. A program that only needs the name
- * of the leader can use `elect leader`, which makes no promise.
+ * A promise has a cost: after a crash or a hand-over, the successor waits until the latest deadline
+ * has passed. That deadline is never more than one lease after the program's latest question. A
+ * program can ask for shorter deadlines (elect_client_span) and can report that its work has
+ * stopped (elect_client_stopped), so that the successor need not wait. A program that only needs
+ * the name of the leader can use `elect leader`, which makes no promise.
  *
  * A client belongs to one thread of the process that opened it. After a fork the child must not use
  * its parent's client, but may open another client. Answers are plain values, so they may be copied
@@ -101,11 +101,11 @@ enum elect_client_error elect_client_open(struct elect_client **client, const ch
 void elect_client_close(struct elect_client *client); /* NULL is allowed */
 
 /*
- * Asks whether the member leads, and waits for the answer for at most `patience` microseconds.
- * Connects to the daemon if necessary, and reconnects after the daemon has restarted. If `patience`
- * is 0, the call never waits: the first call returns ELECT_CLIENT_LATE, the descriptor becomes
- * readable when the answer has arrived, and the next call stores it. A call that fails leaves
- * `answer` unchanged.
+ * Asks whether the member leads, and waits at most `patience` microseconds for the answer. Connects
+ * to the daemon if necessary, and reconnects after the daemon has restarted. If `patience` is 0,
+ * the call never waits: the first call returns ELECT_CLIENT_LATE, the descriptor becomes readable
+ * when the answer has arrived, and the next call stores it. A call that fails leaves `answer`
+ * unchanged.
  */
 enum elect_client_error elect_client_ask(struct elect_client *client, int64_t patience,
                                          struct elect_client_answer *answer);
@@ -130,18 +130,17 @@ int64_t elect_client_left(const struct elect_client_answer *answer);
 
 /*
  * Returns a descriptor for poll(), epoll and the like, which stays the same until
- * elect_client_close(). The descriptor is readable when the program should call elect_client_ask(),
- * because the daemon has reported a change, the deadline should be renewed, an answer has arrived,
- * the daemon has stopped, or the daemon may have started again. The descriptor then stays readable
- * until the program calls elect_client_ask().
+ * elect_client_close(). The descriptor becomes readable when an answer has arrived, when the
+ * deadline should be renewed, or when the daemon has reported a change, has stopped or may have
+ * restarted. It then stays readable until the program calls elect_client_ask().
  */
 int elect_client_fd(const struct elect_client *client);
 
 /*
  * Asks the daemon to let another member lead, because this program or its machine is unfit. Stop
  * the work and call elect_client_stopped() first. Returns ELECT_CLIENT_FINE if the hand-over is
- * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time; to find out
- * whether the hand-over succeeded, call this function again.
+ * done or under way, and ELECT_CLIENT_LATE if the daemon has not answered in time. In the latter
+ * case, call this function again to find out whether the hand-over succeeded.
  */
 enum elect_client_error elect_client_resign(struct elect_client *client, int64_t patience);
 

@@ -10,9 +10,9 @@
  *     if (elect_member_status(m, 0).leads)            call it before every use; it reads the clock
  *         do_what_only_a_leader_may(token);
  *
- * The library performs the output of each core step in order: it writes the state, sends the
- * messages, sets the timers, then announces changes. One write saves all groups that changed in one
- * iteration of the loop, and one datagram to a peer can carry messages of several groups. If
+ * The library carries out the output of each core step in order: it writes the state, sends the
+ * messages, sets the timers and then announces changes. One write saves all groups that changed in
+ * one iteration of the loop, and one datagram to a peer can carry messages of several groups. If
  * members have several addresses, each address belongs to a redundant network, and every message is
  * sent on all networks.
  *
@@ -35,15 +35,15 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_UV_LINKS   4    /* the most links (network addresses) of a member */
-#define ELECT_UV_GROUPS  64   /* the most groups; each group has its own leader */
+#define ELECT_UV_LINKS   4    /* the maximum number of links (network addresses) per member */
+#define ELECT_UV_GROUPS  64   /* the maximum number of groups; each group has its own leader */
 #define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
 #define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
 #define ELECT_UV_KEY     32   /* bytes of a key */
 #define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
-#define ELECT_UV_NOTE    1120 /* the largest size of a note in bytes */
+#define ELECT_UV_NOTE    1120 /* the maximum size of a note in bytes */
 
-/* The family AF_UNSPEC means that the address is not known so far. */
+/* The family AF_UNSPEC means that the address is not known yet. */
 union elect_address {
     struct sockaddr any;
     struct sockaddr_in four;
@@ -67,28 +67,28 @@ struct elect_key {
     uint8_t key[ELECT_UV_KEY];
 };
 
-/* The present leader of a group, as far as this member knows. */
+/* The current leader of a group, as far as this member knows. */
 struct elect_news {
     unsigned group;
     bool known; /* a leader is known */
     bool leads; /* this member leads until the time `until` */
-    /* The office of this member has ended or is being handed over. Stop all work that depends on
-     * this office, then pass ELECT_STOPPED to elect_member_tell(). */
+    /* This member's leadership has ended or is being handed over. Stop all work that depends on it,
+     * then pass ELECT_STOPPED to elect_member_tell(). */
     bool works;
     bool renewed;     /* only `until` has changed since the latest announcement */
     uint16_t leader;  /* the id of the leader; 0 if no leader is known */
-    elect_term term;  /* the fencing token; 0 if it is not known yet or no mandate is used */
-    elect_time until; /* when the office ends unless it is renewed, as a time of elect_uv_now() */
+    elect_term term;  /* the fencing token; 0 if it is not known yet or if no mandate is used */
+    elect_time until; /* when the leadership ends unless it is renewed (see elect_uv_now()) */
 };
 
 /*
- * A testament tells the other members, in a packet to each of them, that a term is over. A
- * guardian, which outlives this process, sends the testament after the process has died and all
- * work under its mandate has ended, so that no member waits for the lease. Never send a testament
- * while the process is running: the voters would elect another leader, and two would lead at the
- * same time.
+ * A testament tells the other members that a term has ended. It consists of one packet for each of
+ * them. A guardian is a process that outlives this one: it sends the testament once this process
+ * has died and all work under its mandate has ended, so that no member has to wait for the lease to
+ * expire. Never send a testament while the process is running: the voters would elect another
+ * leader, and two would lead at the same time.
  */
-#define ELECT_UV_TESTAMENT_PACKET 96 /* the largest size of such a packet in bytes */
+#define ELECT_UV_TESTAMENT_PACKET 96 /* the maximum size of a testament packet in bytes */
 
 struct elect_testament_packet {
     uint8_t links, length;
@@ -124,7 +124,7 @@ struct elect_member_options {
     uv_loop_t *loop;
     uint16_t id;
     uint8_t cluster[ELECT_UV_CLUSTER];
-    unsigned keys; /* the number of accepted keys; the first one encrypts the packets sent */
+    unsigned keys; /* the number of accepted keys; the first key encrypts outgoing packets */
     struct elect_key key[ELECT_UV_KEYS];
     const char *state; /* the path of the state file */
     bool lost;         /* the state file is lost: ask the other members, then create a new file */
@@ -135,8 +135,8 @@ struct elect_member_options {
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
     /* The library calls this function when the member has failed and stopped. If `forbidden` is
-     * true, the state or the options of the member are wrong: do not start it again before they are
-     * corrected. */
+     * true, the state or the options of the member are wrong: do not start it again until they have
+     * been corrected. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
     /* Each of the following callbacks may be NULL. */
@@ -152,10 +152,10 @@ struct elect_member_options {
      * the same group. The member asks the voters for the term in the testament only after this
      * call. */
     void (*deposit)(void *context, const struct elect_testament *testament);
-    /* The library calls this function when a note arrives, which is a short message that the host
+    /* The library calls this function when a note arrives. A note is a short message that the host
      * of another member sent with elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
-    /* Returns the name of a member, which refusals then contain instead of its id. */
+    /* Returns the name of a member. Error messages then contain the name instead of the id. */
     const char *(*name)(void *context, uint16_t id);
     void *context;
 };
@@ -167,8 +167,8 @@ struct elect_member;
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
 
-/* Binds the sockets of member `id`, one for each of its links. A host that stops and starts members
- * can thus keep the sockets open. Returns false on failure, with the reason in `why`. */
+/* Binds the sockets of member `id`, one for each of its links. A host can thus keep the sockets
+ * open while it stops and starts members. Returns false on failure, with the reason in `why`. */
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
                        int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
@@ -181,15 +181,15 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
  * notice only that its messages no longer arrive. */
 void elect_member_stop(struct elect_member *m);
 
-/* Reads the clock that measures leases: CLOCK_BOOTTIME, in microseconds, which keeps running while
- * the machine is suspended. */
+/* Returns the time of CLOCK_BOOTTIME in microseconds. This clock measures the leases, and it keeps
+ * running while the machine is suspended. */
 elect_time elect_uv_now(void);
 
 /* Returns the leader of the group, as far as this member knows at the time of the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
 /* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
- * READY. Make the event with elect_happens() or a similar function, and use elect_uv_now() as its
+ * READY. Create the event with elect_happens() or a similar function, and use elect_uv_now() as its
  * time. Returns the rule of the step, which says what the member did and why. */
 struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
                                     const struct elect_input *in);
@@ -199,7 +199,7 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
  * session with that member. */
 void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
-/* Passes the testament of the group to the callback `deposit` again, if there is one. */
+/* Passes the group's testament, if there is one, to the callback `deposit` again. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
 /* These functions return the node and the configuration that the core uses for the group. The
@@ -212,7 +212,7 @@ struct elect_link_info {
     elect_time heard; /* when a packet last arrived on this link; ELECT_UNSET: never */
 };
 
-/* The reasons for rejecting packets of a peer, each with a name and a text. A reason is a guess,
+/* The reasons for rejecting packets from a peer, each with a name and a text. A reason is a guess,
  * because nothing in such a packet is authentic. */
 #define ELECT_REJECTIONS(X)                                                                        \
     X(NONE, "")                                                                                    \
@@ -228,8 +228,8 @@ enum elect_rejection {
         ELECT_REJECTION_COUNT
 };
 
-/* Describes the packets of a peer that this member has rejected since the last authentic packet
- * from that peer. */
+/* Describes the packets from a peer that this member has rejected since the peer's last authentic
+ * packet. */
 struct elect_rejected {
     enum elect_rejection reason; /* NONE: too few packets were rejected to tell the reason */
     uint32_t count;              /* how many of the sampled packets were rejected */
@@ -255,9 +255,9 @@ struct elect_peer_info {
  * Returns false if `i` is too large, or if this member has stopped. */
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
-/* Describes the rejected packets of a process that has the key but is not a member, and stores the
- * id of that process in `id`. The authentication tag of such packets is valid, but this member has
- * not read their content. */
+/* Describes the rejected packets from a process that has the key but is not a member, and stores
+ * the id of that process in `id`. The authentication tag of such packets is valid, but this member
+ * has not read their content. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {
@@ -274,11 +274,11 @@ struct elect_disk {
 };
 struct elect_disk elect_member_disk(const struct elect_member *m);
 
-/* The stalls of this process. A stall is counted when a timer of the process expires late by more
- * than a renewal interval. */
+/* The stalls of this process. A stall is counted when a timer expires more than a renewal interval
+ * late. */
 struct elect_stalls {
     uint64_t count;
-    elect_time longest, last; /* how long the longest stall lasted; when the last stall ended */
+    elect_time longest, last; /* the duration of the longest stall; the end of the last one */
 };
 struct elect_stalls elect_member_stalls(const struct elect_member *m);
 

@@ -17,14 +17,14 @@
  *         elect_step(&config, &node, &in, &out);                        perform(&out);
  *     }
  *
- * The host carries out the fields of an output in their order. While a write is pending, the host
- * also holds back the messages of later steps. The receivers of a message may include its sender;
- * the host then delivers the message to the sending process, too.
+ * The host carries out the tasks in an output in the order of its fields. While a write is pending,
+ * the host also holds back the messages of later steps. The receivers of a message may include its
+ * sender; the host then delivers the message to the sending process, too.
  *
- * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office is
- * over or is being handed over, the work that depends on it must stop (elect_must_stop); the host
+ * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office has
+ * ended or is being handed over, the work that depends on it must stop (elect_must_stop); the host
  * reports STOPPED when the work has stopped. Until the host reports STOPPED, the process seeks no
- * other office, and no other process takes its place before its lease is over.
+ * other office, and no other process takes its place before its lease expires.
  *
  * Rules for the host:
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
@@ -33,9 +33,9 @@
  *  - A process also sends messages to itself, because its own voter answers by message like any
  *    other voter. These messages may be late or lost, too, but if the host loses all of them, the
  *    process can never lead.
- *  - The host may pass in any input while a write is pending. The host holds back the sends and the
- *    announcement of that step until the write is done. The same applies to the first write, which
- *    elect_init() requests.
+ *  - The host may pass in any input while a write is pending, but must hold back the messages and
+ *    the announcement of that step until the write is done. The same applies to the first write,
+ *    which elect_init() requests.
  *  - The configuration may change between two steps, except for the members, their numbers and
  *    priorities, the algorithm, and whether there is a mandate. To change these properties, create
  *    new nodes from the saved state (see elect_saved_translate). Give all members the same
@@ -71,13 +71,13 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
-#define ELECT_MAX       64    /* the most processes in a cluster: a set of them fits in 64 bits */
+#define ELECT_MAX       64    /* the maximum number of processes: a set of them fits in 64 bits */
 #define ELECT_MAX_ID    65535 /* the highest number that a process may have */
-#define ELECT_MAX_SENDS 6     /* the most sends in one output; each send has a set of receivers */
-#define ELECT_MAX_QUEUE 64    /* the most messages in the queue of a ring link */
-#define ELECT_MAX_BYTES 1024  /* the largest size of an encoded message: see elect_encode() */
-#define ELECT_NOBODY    0xff  /* the rank that means no process */
-#define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than every time */
+#define ELECT_MAX_SENDS 6     /* the maximum number of sends per output, each to a set of ranks */
+#define ELECT_MAX_QUEUE 64    /* the maximum number of messages in the queue of a ring link */
+#define ELECT_MAX_BYTES 1024  /* the maximum size of an encoded message: see elect_encode() */
+#define ELECT_NOBODY    0xff  /* the rank that stands for "no process" */
+#define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than any time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* a reading of the process's clock, in a unit that the host chooses */
@@ -90,7 +90,7 @@ static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
 {
     return counter << 16 | owner;
 }
-/* Writes the term as text, such as "5.1" for the fifth term, which belongs to process 1. Returns
+/* Writes the term as text, such as "5.1" for the term of process 1 with the counter 5. Returns
  * `text`. */
 #define ELECT_TERM_TEXT 24
 const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT]);
@@ -130,7 +130,7 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
     X(RESUME, "RESUME")   /* host: resume elections */                                             \
     X(ASIDE, "ASIDE")     /* host: stand aside: vote, but seek no office */                        \
     X(READY, "READY")     /* host: stand ready to seek an office again, as after a start */        \
-    X(ALARM, "alarm")     /* host: the time that elect_alarm() returned has come */                \
+    X(ALARM, "alarm")     /* host: the time that elect_alarm() returned has been reached */        \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -170,10 +170,10 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * The rules. Every step has exactly one rule, which is the reason for what the process does in that
- * step, even if it does nothing. The core never formats text; a program that prints the text
+ * The rules. Every step has exactly one rule, which states why the process does what it does in
+ * that step, or why it does nothing. The core never formats text; a program that prints the text
  * replaces %p (the process), %a and %b (the rule's arguments), %h (the processes higher than %p)
- * and %l (the list in the message). Quiet rules are those of housekeeping, such as the renewal of a
+ * and %l (the list in the message). Quiet rules concern housekeeping, such as the renewal of a
  * lease.
  */
 #define ELECT_LOUD  false
@@ -262,7 +262,7 @@ enum elect_event {
     X(REFUSES_HELD, ELECT_LOUD, "%p has granted %b a lease that still runs -> %p refuses %a")      \
     X(TERM_IS_OVER, ELECT_LOUD, "%a has released this term -> %p notes that it is over")           \
     X(OFFICE_RELEASED, ELECT_LOUD, "%a has released its term -> %p looks for a leader")            \
-    /* rules of the mandate, about which members are present */                                    \
+    /* rules of the mandate, for the presence of members */                                        \
     X(MISSES, ELECT_LOUD, "%p hears nothing from %a -> %p looks for a leader")                     \
     X(LOOKS_AROUND, ELECT_LOUD, "%p knows no leader -> it looks for one")                          \
     X(STILL_LOOKS, ELECT_QUIET, "%p still knows no leader")                                        \
@@ -341,7 +341,7 @@ struct elect_rule {
 #define ELECT_REFUSALS(X)                                                                          \
     X(CONFIG, "config") /* the candidate has a duplicate id, or a wrong membership or lease */     \
     X(BOOT, "boot")     /* the voter has just started and may have granted another term before */  \
-    X(CLOSED, "closed") /* the term, or a later term of its owner, is over */                      \
+    X(CLOSED, "closed") /* the term, or a later term of its owner, has ended */                    \
     X(STALE, "stale")   /* the voter has promised a larger term */                                 \
     X(HELD, "held")     /* another process holds the voter's grant */
 
@@ -358,7 +358,7 @@ enum elect_refusal {
  * of the new voters and a majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* term of the leader that made the membership; 0: from the configuration */
+    elect_term stamp; /* term of the leader that set the membership; 0: from the configuration */
     elect_set members, voters; /* the processes that may lead; the processes that vote */
     elect_set before; /* the previous voters; equal to `voters` once the change is confirmed */
     uint32_t version;
@@ -406,15 +406,15 @@ struct elect_config {
 struct elect_message {
     union {
         elect_set list;  /* rings: the processes that have joined the list */
-        elect_set heard; /* PRESENT: the processes that the sender has heard lately */
-        elect_set roll;  /* REQUEST: the processes that the sender has heard lately */
+        elect_set heard; /* PRESENT: the processes that the sender has heard from recently */
+        elect_set roll;  /* REQUEST: the processes that the sender has heard from recently */
     };
     union {
         uint32_t round;    /* the number of the ring round or of the mandate's round; bully: 0 */
         uint32_t question; /* a number that identifies a FORGOT; the REMEMBERS repeats it */
     };
     union {
-        uint32_t seen;  /* ACK: a round that is decided; the receiver begins a later one */
+        uint32_t seen;  /* ACK: a round that has been decided; the receiver begins a later one */
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
@@ -435,14 +435,14 @@ struct elect_message {
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
-        uint32_t incarnation; /* the sender's; an answer repeats the incarnation in the question */
+        uint32_t incarnation; /* the sender's incarnation; an answer repeats that of the question */
         uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
     };
     uint32_t certified_by; /* the incarnation of the process that released the term `certificate` */
     struct elect_membership membership; /* the sender's membership; not in every message */
     uint32_t lease; /* the lease requested, also in answers; REMEMBERS: the longest lease granted */
     union {
-        uint32_t remaining; /* REFUSE with BOOT or HELD: for how long the voter must still refuse */
+        uint32_t remaining; /* REFUSE with BOOT or HELD: how much longer the voter must refuse */
         uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this message */
     };
 };
@@ -456,9 +456,9 @@ struct elect_hop {
 };
 
 /* An incarnation is an era times ELECT_STARTS, plus the number of starts in that era. Each loss of
- * the state begins a new era. Within an era a process never uses a term twice, so its starts must
- * never be so many that they reach the next era. At one start a second, an era lasts for 12 days.
- * There are enough eras for 4,094 losses of the state. */
+ * the state begins a new era. Within an era a process never uses a term twice, so it must never
+ * start so often that its incarnation reaches the next era. At one start a second, an era lasts for
+ * 12 days. There are enough eras for 4,094 losses of the state. */
 #define ELECT_STARTS                  (1u << 20)
 #define ELECT_ERA(incarnation)        ((incarnation) / ELECT_STARTS)
 #define ELECT_LAST_START(incarnation) ((incarnation) % ELECT_STARTS == ELECT_STARTS - 1)
@@ -480,8 +480,8 @@ struct elect_hop {
 struct elect_saved {
     elect_term promised; /* the largest term that this process has granted */
     elect_term used;     /* the largest term that this process has used for itself */
-    /* For each owner, the largest of its terms that is known to be over. The next write saves a
-     * change, but a change does not request a write. */
+    /* For each owner, the largest of its terms that is known to have ended. A change is saved with
+     * the next write, but does not itself request a write. */
     elect_term closed[ELECT_MAX];
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation, saved by the next write */
@@ -551,7 +551,7 @@ struct elect_candidate {
 /* The office of a leader, and the rounds that win and renew the office. */
 struct elect_leader {
     elect_term token; /* the term of the leader's office; 0: no office */
-    elect_term term;  /* the term that the rounds ask for; larger than the token in a candidacy */
+    elect_term term;  /* the term that the rounds ask for; above the token during a candidacy */
     elect_set stale;  /* voters that have promised a larger term to another process */
     struct {
         elect_term term;
@@ -559,8 +559,8 @@ struct elect_leader {
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
     uint32_t rounds;     /* how many rounds, including PREVOTEs, this incarnation has sent */
-    uint32_t changed_in; /* the first round that carried the present membership */
-    bool working;        /* the office is over or being handed over, but work has not stopped */
+    uint32_t changed_in; /* the first round that carried the current membership */
+    bool working;        /* the office has ended or is being handed over, but work goes on */
     uint8_t handing;     /* enum elect_handing */
     uint8_t successor;   /* the process that is named to take over; ELECT_NOBODY means the heir */
     uint8_t unused[5];
@@ -574,10 +574,10 @@ struct elect_presence {
     elect_set differ;               /* processes whose configuration differs from this process's */
     elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
     elect_time heard_me[ELECT_MAX]; /* when each process last showed that it hears this process */
-    uint8_t penalty[ELECT_MAX];     /* by process: the penalties that it reports for itself */
+    uint8_t penalty[ELECT_MAX];     /* by process: the number of penalties that it reports */
     uint8_t penalties; /* this process's penalties; a member with fewer penalties is fitter */
     uint8_t follows;   /* the leader of this process, known from a REQUEST or a FOLLOWING */
-    uint8_t heir;      /* the next leader, named by the present one */
+    uint8_t heir;      /* the next leader, named by the current one */
     bool told;         /* the leader is known only from a FOLLOWING, not from a REQUEST */
     bool restless;     /* the process wants an election as soon as it may hold one */
     uint8_t unused[3];
@@ -585,8 +585,8 @@ struct elect_presence {
 
 /* The readmission of a process that has lost its state. */
 struct elect_readmission {
-    elect_set remembering; /* the processes that have answered the present FORGOT */
-    uint32_t question;     /* the number that identifies the present FORGOT */
+    elect_set remembering; /* the processes that have answered the current FORGOT */
+    uint32_t question;     /* the number that identifies the current FORGOT */
     uint8_t stage;         /* enum elect_readmission_stage */
     uint8_t unused[3];
 };
@@ -608,7 +608,7 @@ struct elect_node {
      * passed on in this round */
     elect_set passed[2];
     uint8_t me, state, leader; /* ranks; `state` is an enum elect_state */
-    uint8_t running;           /* the timers that run: a set of ELECT_TIMER_BIT */
+    uint8_t running;           /* the running timers: a set of ELECT_TIMER_BIT */
     uint8_t queued, next;      /* number of messages in queue[]; receiver of queue[0] */
     bool mandated;             /* a process leads only with a mandate */
     uint8_t unused[1];
@@ -648,15 +648,15 @@ enum elect_error {
     ELECT_TWICE,
     ELECT_TOO_LONG,
     ELECT_LEASE_TOO_SHORT,   /* the answers could not arrive within the lease, or `grain` is 0 */
-    ELECT_RENEWAL_TOO_LONG,  /* the renewal interval is over a third of elect_office_length() */
+    ELECT_RENEWAL_TOO_LONG,  /* the renewal interval exceeds a third of elect_office_length() */
     ELECT_RENEWAL_TOO_SHORT, /* more rounds would be in flight than a leader remembers */
     ELECT_NO_SUCH_ROLE,      /* no process may lead, a member has no vote, or a voter is unknown */
-    ELECT_DRIFT_TOO_LARGE,   /* the drift is half a second per second, or more */
+    ELECT_DRIFT_TOO_LARGE,   /* the drift is at least half a second per second */
     ELECT_UNKNOWN_ALGORITHM
 };
 
 /* Fills in a configuration without a mandate. `ids` are in the order of the ring. `message_bound`
- * (T_m) is the longest time for which a message travels, and `processing_bound` (T_p) is the
+ * (T_m) is the longest time that a message takes to arrive, and `processing_bound` (T_p) is the
  * longest time to process it; both are in the host's unit of time. */
 enum elect_error elect_config_init(struct elect_config *config, enum elect_algorithm algorithm,
                                    const uint16_t *ids, size_t n, uint32_t message_bound,
@@ -697,8 +697,9 @@ static inline elect_set elect_everyone(const struct elect_config *config)
     return elect_ranks_below(config->n);
 }
 
-/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. Even by the
- * slowest clock, the office therefore ends before any voter's lease ends by the fastest clock. */
+/* Returns how long an office lasts under this lease: D (1-rho)/(1+rho) - epsilon. The office
+ * therefore ends before any voter's lease does, even if the leader has the slowest clock and the
+ * voter the fastest. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
 /* Returns the shortest permitted length of an office. In a shorter office, the answers that renew
  * it could not arrive in time. */
@@ -709,9 +710,9 @@ int64_t elect_shortest_lease(const struct elect_config *config, uint32_t drift, 
 /*
  * Starts a process that follows `leader`, or no leader if `leader` is ELECT_NOBODY. The process
  * takes part in no election yet. `saved` is the state that the process persisted before it crashed,
- * or NULL if the process never ran. With this state, the process keeps its promises and takes part
- * in each round at most once. Under a mandate `leader` is ignored. If the saved incarnation is the
- * last of its era (ELECT_LAST_START), call elect_readmit() instead.
+ * or NULL if the process has never run. With this state, the process keeps its promises and takes
+ * part in each round at most once. Under a mandate `leader` is ignored. If the saved incarnation is
+ * the last of its era (ELECT_LAST_START), call elect_readmit() instead.
  */
 void elect_init(const struct elect_config *config, struct elect_node *node, uint8_t me,
                 uint8_t leader, const struct elect_saved *saved, elect_time now,
@@ -724,7 +725,7 @@ void elect_init(const struct elect_config *config, struct elect_node *node, uint
 void elect_readmit(const struct elect_config *config, struct elect_node *node, uint8_t me,
                    uint32_t question, elect_time now, struct elect_output *out);
 
-/* Lets `node` take one step for the event `in`, and stores in `out` what the host must do. */
+/* Performs one step of `node` for the event `in`, and stores in `out` what the host must do. */
 void elect_step(const struct elect_config *config, struct elect_node *node,
                 const struct elect_input *in, struct elect_output *out);
 
@@ -741,32 +742,33 @@ bool elect_saved_translate(const struct elect_config *config, const uint16_t *id
                            struct elect_saved *saved, uint16_t *unknown);
 
 /* Returns the message that a guardian sends in the name of the process `rank` after the process has
- * died. The message says that the term of that process is over. `term` is the value of saved.used
+ * died. The message says that the term of that process has ended. `term` is the value of saved.used
  * at the time of the deposit; `incarnation` is the incarnation of the process. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
-/* The following functions make inputs. `now` is a reading of the process's clock, and is ignored
- * without a mandate. */
+/* The following functions create inputs for elect_step(). `now` is a reading of the process's
+ * clock, and is ignored without a mandate. */
 
-/* Makes an event without arguments: an event from the host, ALARM, or a timer that has expired. */
+/* Creates an event without arguments: an event from the host, ALARM, or a timer that has expired.
+ */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
-/* Makes RESIGN, which tells a leader to hand its office over to `successor`, or to its heir if
+/* Creates RESIGN, which tells a leader to hand its office over to `successor`, or to its heir if
  * `successor` is ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
-/* Makes RESIGN as an order, which may come from another machine. The process obeys the order only
- * in the term that the order names. Even if the order arrives late or several times, the process
- * therefore obeys it at most once. */
+/* Creates a RESIGN that is an order, which may come from another machine. The process obeys the
+ * order only in the term that the order names. Even if the order arrives late or several times, the
+ * process therefore obeys it at most once. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
-/* Makes CHANGE, which tells a leader which processes may lead and which processes vote from now on.
- */
+/* Creates CHANGE, which tells a leader which processes may lead and vote from now on.
+ * */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
-/* Makes the input for a message that arrived from the process `from`. */
+/* Creates the input for a message that arrived from the process `from`. */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
 
-/* Returns true if the process leads. Call this function with the present time, each time before the
- * process does what only a leader may do. */
+/* Returns true if the process leads. Call this function with the current time before every action
+ * that only a leader may take. */
 bool elect_leads(const struct elect_node *node, elect_time now);
 /* Returns true if the process holds an office, so that no other process can lead. A process that
  * resigns no longer leads, but holds its office until its work has stopped. */
@@ -793,7 +795,7 @@ elect_time elect_until(const struct elect_node *node);
 /* Returns true if work must stop because the office on which it depends has ended or is being
  * handed over. When the work has stopped, the host reports STOPPED. */
 bool elect_must_stop(const struct elect_node *node);
-/* Returns when the host must report ALARM; INT64_MAX means never. */
+/* Returns the time at which the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);
 /* Adds `by` to all times of the node. Use this function after the host's clock has been set, or to
  * compare nodes. */

@@ -13,7 +13,7 @@ enum access_wish { ACCESS_READ, ACCESS_WRITE, ACCESS_SEARCH, ACCESS_MAKE };
  * that has access. */
 const char *access_text(int error, const char *path, enum access_wish wish);
 
-/* Returns a text like that of access_text() for a failed connection to the socket of a daemon. */
+/* Like access_text(), but for a failed connection to the socket of a daemon. */
 const char *access_socket_text(int error, const char *path);
 
 /* Returns false, with the reason in `complaint`, if this process lacks permission. Otherwise

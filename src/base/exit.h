@@ -13,7 +13,7 @@ enum exit_status {
     EXIT_NOT_NOW = 75,  /* the daemon cannot start now, or has too many clients; try again later */
     EXIT_CONFIG = 78,   /* the configuration, the key or the state was rejected */
     /* statuses of elect run, which otherwise exits with the status of its command */
-    EXIT_LOST = 75,        /* this member lost its office */
+    EXIT_LOST = 75,        /* this member lost its leadership */
     EXIT_WAITED = 124,     /* the time given by --max-wait has passed */
     EXIT_RUN_FAILED = 125, /* elect run itself failed */
     EXIT_CANNOT_RUN = 126, /* the command cannot be executed */

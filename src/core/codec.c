@@ -14,9 +14,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* The kinds of fields. A SOME is a set of processes that the sender has heard; the decoder drops
- * the processes that are not in its configuration. A SET is a set whose processes must all be in
- * the configuration. A RANK may be ELECT_NOBODY. */
+/* The kinds of fields. A SOME is a set of processes that the sender has heard from; the decoder
+ * drops the processes that are not in its configuration. A SET is a set whose processes must all be
+ * in the configuration. A RANK may be ELECT_NOBODY. */
 enum kind { NUMBER, RANK, SOME, SET };
 
 #define FIELDS(X)                                                                                  \
@@ -114,7 +114,7 @@ static size_t put(uint8_t *bytes, uint64_t value)
     return length;
 }
 
-/* Returns the process of the set that has the lowest number. With priorities, this process need not
+/* Returns the process with the lowest number in the set. With priorities, this process need not
  * have the lowest rank. */
 static uint8_t next_in(const struct elect_config *c, elect_set some)
 {

@@ -1,4 +1,4 @@
-/* Makes a configuration: turns numbers into ranks, and bounds into durations. */
+/* Creates a configuration: converts numbers to ranks, and bounds to durations. */
 #include "words.h"
 
 #include <string.h>
@@ -131,9 +131,9 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * Returns how long three renewal intervals of the slowest clock last by the fastest clock, rounded
- * up. With this suspicion time, no member is considered absent and no leader is suspected as long
- * as two of every three renewals arrive.
+ * Returns the length of three renewal intervals of the slowest clock, as measured by the fastest
+ * clock, rounded up. With this suspicion time, no member is considered absent and no leader is
+ * suspected as long as two of every three renewals arrive.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
 {

@@ -1,5 +1,5 @@
 /*
- * Hand-over: replaces a living leader in an orderly way.
+ * Hand-over: replaces a live leader in an orderly way.
  *
  * A leader that resigns ceases to lead immediately, but it keeps renewing its office until its work
  * has stopped. Then the leader ends its office: it sends HAND to its successor, and RELEASE to all
@@ -10,8 +10,8 @@
  * majority, its grants say that it claims the office. If the configuration allows preemption, the
  * leader resigns in favour of that follower.
  *
- * A member that stands aside (presence.c) is neither heir nor successor. A member that stands aside
- * declines a HAND that was sent before it stood aside, and the members elect another leader as
+ * A member that stands aside (presence.c) is neither heir nor successor. If it receives a HAND that
+ * was sent before it stood aside, it declines, and the members elect another leader as they do
  * after a RELEASE.
  *
  * An operator's order to resign names a term, because the order may arrive late, more than once, or
@@ -32,8 +32,8 @@ set elect__roll(const struct process *p)
 }
 
 /* Returns the members that could take over. If any of them has granted a recent round of this
- * leader, returns only these. A member that has just started sends messages, too, but its own voter
- * grants nothing until its guard is over, so it could not lead at once. */
+ * leader, returns only those that have. A member that has just started also sends messages, but it
+ * could not lead immediately, because its own voter grants nothing until its guard ends. */
 static set successors(const struct process *p)
 {
     set some = elect__roll(p) & members(p) & ~presence(p)->aside,
@@ -93,7 +93,7 @@ bool elect__claims(const struct process *p)
 }
 
 /* Returns the fittest of the members that may displace the leader. Any other successor would itself
- * be displaced by the fittest member at once. */
+ * be displaced by the fittest member immediately. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;

@@ -1,12 +1,10 @@
 /*
- * The mandate: an election only nominates; a nominee leads once a majority of the voters has
- * promised to follow it, in one numbered term, for a limited time.
+ * The mandate: an election only nominates a process. The nominee leads once a majority of the
+ * voters has promised to follow it, in one numbered term and for a limited time.
  *
- *     voter.c       grants terms
- *     office.c      asks for a mandate, leads, and steps down
- *     handover.c    replaces a living leader
- *     presence.c    tracks which processes are reachable, so that no election disturbs a leader
- *     membership.c  changes which processes vote
+ *     voter.c       grants terms office.c      asks for a mandate, leads, and steps down handover.c
+ *     replaces a live leader presence.c    tracks which processes are reachable, so that no
+ *     election disturbs a leader membership.c  changes which processes vote
  *
  * The algorithm files do not depend on the mandate.
  */
@@ -46,12 +44,12 @@ static inline bool lost_state(const struct process *p)
 /* ---- sets of processes ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* the present and the previous voters */
+static inline set voters(const struct process *p) /* the current and the previous voters */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
 unsigned elect__quorum(set electorate);
-/* Returns true if `some` contains a majority of the present voters and a majority of the previous
+/* Returns true if `some` contains a majority of the current voters and a majority of the previous
  * voters. */
 bool elect__majority(const struct process *p, set some);
 /* Returns the process that owns the term; ELECT_NOBODY if the configuration does not have it. */
@@ -116,7 +114,7 @@ void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
-/* Ends the office if its time is over. elect_step() calls this function before it does anything
+/* Ends the office if its time has run out. elect_step() calls this function before it does anything
  * else. Returns true if an office has ended. */
 bool elect__at_until(struct process *p);
 /* Follows process `c`, which reports that it leads in term `e`. */
@@ -130,7 +128,7 @@ bool elect__gives_way(struct process *p, number c, const message *m);
 /* Resigns in favour of `successor`. If `ordered` is not 0, resigns only in the term `ordered`. */
 void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
-/* Returns the other processes that this process has heard lately. */
+/* Returns the other processes that this process has heard from recently. */
 set elect__roll(const struct process *p);
 /* Returns the next leader; ELECT_NOBODY if no process could take over. */
 number elect__heir(const struct process *p);
@@ -146,7 +144,7 @@ void elect__change(struct process *p, const struct elect_membership *wanted);
 /* Returns true if candidate `c` uses a wrong membership, or an earlier membership than that of this
  * process. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
-/* Adopts and persists the membership `m`, unless it is the present membership or an earlier one. */
+/* Adopts and persists the membership `m`, unless it is the current membership or an earlier one. */
 void elect__adopt(struct process *p, const struct elect_membership *m);
 /* Confirms the latest change of the membership if `round`, which a majority has granted, carried
  * that change. */
@@ -179,11 +177,11 @@ bool elect__sees_majority(const struct process *p);
 /* Returns this process and all processes whose entry in `times` is no older than the suspicion
  * time. */
 set elect__lately(const struct process *p, const elect_time *times);
-/* Returns true if `a` is fitter than `b`: it has fewer penalties, or equally many and a higher
- * rank. */
+/* Returns true if `a` is fitter than `b`: it has fewer penalties, or the same number of penalties
+ * and a higher rank. */
 bool elect__outranks(const struct process *p, number a, number b);
 /* Returns true if `a` should take the office of `b`. Members halve their penalties at different
- * times, so a difference that the next halving of `b` would remove does not count. */
+ * times, so a difference does not count if the next halving of `b` would remove it. */
 bool elect__displaces(const struct process *p, number a, number b);
 void elect__penalize(struct process *p, unsigned penalties);
 /* Returns true if this process may hold elections and win them. `m` is the message that asks it to
@@ -199,8 +197,8 @@ void elect__miss(struct process *p);
 /* Delays the next election of this process, so that the candidate to which this voter has given its
  * grant has time to win. */
 void elect__be_patient(struct process *p);
-/* Checks which of the times ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN have come, and does what is
- * due. */
+/* Checks whether the times ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN have been reached, and does what
+ * is due. */
 void elect__look_on_time(struct process *p);
 /* Begins or ends the search for a leader. elect_step() calls this function near the end of every
  * step. */

@@ -3,7 +3,7 @@
  * state.
  *
  * A leader changes the membership by one voter at a time. From that change on, every decision needs
- * two majorities, one of the present voters and one of the previous voters, until both majorities
+ * two majorities, one of the current voters and one of the previous voters, until both majorities
  * have granted a round that carries the change. The next change must wait for the longest lease.
  *
  * Invariants:
@@ -11,11 +11,11 @@
  *     number of changes. A voter refuses a candidate whose membership is earlier than its own. When
  *     a voter grants, it adopts a later membership and persists it. Once both majorities know a
  *     membership, a candidate that does not know it cannot win.
- *  2. Only a leader in office changes the membership, and every new leader stamps the membership
- *     with which it was elected with its own term. A change does no harm if its leader fails before
- *     the change has reached both majorities: the next leader either knows the change and completes
- *     it, or leads with another membership, whose stamp is then later. Of two changes to the same
- *     membership, at most one is ever confirmed.
+ *  2. Only a leader in office changes the membership. Every new leader puts its own term as the
+ *     stamp on the membership with which it was elected. A change does no harm if its leader fails
+ *     before the change has reached both majorities: the next leader either knows the change and
+ *     completes it, or leads with another membership, whose stamp is then later. Of two changes to
+ *     the same membership, at most one is ever confirmed.
  *  3. Two memberships that are both in use differ by at most one voter, so that their majorities
  *     intersect. A grant remains valid when the membership changes.
  *

@@ -67,7 +67,7 @@ static term next_term(const struct process *p)
 
 /* Returns how long a candidate that lost waits before it tries again. The core has no randomness,
  * so the delay is computed from a hash of the term, which differs for each candidate. The range of
- * the delay doubles with every lost candidacy, up to a lease. */
+ * the delay doubles with every lost candidacy, up to one lease. */
 static elect_time back_off(const struct process *p)
 {
     uint64_t h = (candidate(p)->asked + candidate(p)->attempts) * 0x9e3779b97f4a7c15u;

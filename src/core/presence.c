@@ -2,10 +2,10 @@
  * Presence: tracks which members are reachable, so that no election disturbs a leader needlessly.
  *
  * A member that no longer hears its leader sends PRESENT to all voters every R, with a list of the
- * members that it has heard lately. A member that knows a leader answers FOLLOWING, even to
+ * members that it has heard from recently. A member that knows a leader answers FOLLOWING, even to
  * messages of elections; any other member answers PRESENT. A member holds an election, or joins
  * one, only if
- *  1. it has asked other members for T and has not heard of a leader,
+ *  1. it has spent the time T asking other members and has not heard of a leader,
  *  2. it sees a majority, that is, it and each member of that majority have heard each other within
  *     the suspicion time,
  *  3. it sees no member with fewer penalties that also sees a majority and wants an election.
@@ -19,10 +19,10 @@
  *
  * A host tells its member to stand aside if there is no work for the member to do or its health
  * check fails. A member that stands aside votes like any other member, reports in all messages of
- * the mandate that it stands aside, and cannot win: it holds no election, joins none, withdraws its
- * candidacy, claims no office and inherits none. A leader that is told to stand aside keeps its
- * office, even in a larger term (SUCCEEDS_ITSELF), until its host lets it resign, because only the
- * host knows when the work can move to another member. After that office, the member seeks no other
+ * the mandate that it stands aside, and cannot win. It holds and joins no election, withdraws its
+ * candidacy, and neither claims nor inherits an office. A leader that is told to stand aside keeps
+ * its office, even in a larger term (SUCCEEDS_ITSELF), until its host lets it resign. Only the host
+ * knows when the work can move to another member. After that office, the member seeks no other
  * office.
  *
  * Safety does not depend on anything in this file.
@@ -174,7 +174,7 @@ static bool could_win(const struct process *p)
 }
 
 /* Returns true if this process has joined a round of the ring. The process must then take part
- * until the round is over, because the processes after it on the ring rely on it. */
+ * until the round ends, because the processes after it on the ring rely on it. */
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);

@@ -12,13 +12,13 @@
  *  3. A successor that did not acknowledge within T is `silent`: messages skip that process until a
  *     message from it arrives or the next round begins. If all other processes are silent, the
  *     process is its own successor.
- *  4. The state of the links belongs to the present round of the node. The round of the node is
+ *  4. The state of the links belongs to the current round of the node. The round of the node is
  *     persisted, so that no process takes part in a round twice. A message of a higher round opens
- *     that round; a message of a lower round is dropped. If the present round is decided, the
+ *     that round; a message of a lower round is dropped. If the current round has been decided, the
  *     acknowledgement says so, and a process that missed the outcome while it was down begins again
- *     in a later round. If the present round is not decided, its election will reach the sender. If
- *     the sender began a later round instead, elections could chase each other round the ring
- *     forever.
+ *     in a later round. If the current round has not been decided, its election will reach the
+ *     sender. If the sender began a later round instead, elections could chase each other round the
+ *     ring forever.
  *  5. If no message is lost and no process fails (config->reliable), messages go to the successor
  *     without a queue or an acknowledgement.
  */
@@ -144,8 +144,8 @@ void elect__leave_round(struct process *p)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
-/* Acknowledges a message. If the sender still holds an election that is already over, `seen` tells
- * it the number of a ring round that has been decided; otherwise `seen` is 0. */
+/* Acknowledges a message. If the sender is still holding an election that has already been decided,
+ * `seen` is the number of a decided ring round; otherwise `seen` is 0. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
 {
     send(p, ELECT_ACK, only(from));

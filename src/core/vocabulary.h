@@ -23,7 +23,7 @@ struct process {
     elect_time now;
     number about;  /* the process that this step is about: the sender, suspect or origin */
     bool opened;   /* in this step, the process entered a round that was new to it */
-    bool newcomer; /* the process had not heard from the sender lately */
+    bool newcomer; /* the process had not heard from the sender recently */
 };
 
 /* A message that has arrived, or a timer that has expired. A timer has only a type. */

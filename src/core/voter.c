@@ -6,7 +6,7 @@
  *  2. While a grant is live, only its holder, in the same incarnation, gets another grant.
  *  3. A grant is shortened only by a RELEASE of its term, or of a later term of the same owner.
  *  4. A crash loses the grant itself, but the promised term may still be in force. After a start,
- *     the voter therefore grants only that term until the guard is over. The guard lasts for the
+ *     the voter therefore grants only that term until the guard ends. The guard lasts for the
  *     longest lease that this voter has ever granted.
  */
 #include "mandate.h"
@@ -24,7 +24,7 @@ static bool holds_grant(const struct process *p, number c, const message *m)
     return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;
 }
 
-/* Notes that a term is over. Grants to other processes, and grants of later terms, stay in
+/* Records that a term has ended. Grants to other processes, and grants of later terms, stay in
  * force. */
 static void close_term(struct process *p, term e)
 {

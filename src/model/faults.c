@@ -1,8 +1,8 @@
 /*
- * Makes faults happen: crashes, recoveries, cuts, stalls, wrong clocks, slow or damaged disks,
- * clones and changes of the membership. Also delivers the orders that a host gives to its process.
- * world_fault makes a fault happen now; world_schedule adds a fault to a list, and world_next makes
- * the fault happen when its time comes.
+ * Injects faults: crashes, recoveries, cuts, stalls, wrong clocks, slow or damaged disks, clones
+ * and changes of the membership. Also delivers the orders that a host gives to its process.
+ * world_fault() injects a fault immediately. world_schedule() adds a fault to a list, and
+ * world_next() injects it when it is due.
  */
 #include "world_internal.h"
 
@@ -90,9 +90,9 @@ static void swap_clone(struct world *w, uint8_t rank)
 
 /* ---- input from the host, and state that is set by hand ---- */
 
-/* Makes one of the process's times come due, such as the end of its office, and reports ALARM to
- * the process. There is no ALARM for the end of a granted lease, because a voter compares that time
- * with its clock only when it receives a request. */
+/* Sets one of the process's times, such as the end of its office, to the current time, and reports
+ * ALARM to the process. There is no ALARM for the end of a granted lease, because a voter compares
+ * that time with its clock only when it receives a request. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -149,7 +149,7 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
     world_step(w, f->rank, &in, h);
 }
 
-/* Delivers an order to resign. The order may come late, more than once, or to a process that does
+/* Delivers an order to resign. The order may arrive late, more than once, or at a process that does
  * not lead. */
 static void give_order(struct world *w, const struct fault *f, struct happening *h)
 {
@@ -270,7 +270,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_KINDS: break;
     }
     h->what = HAPPENED_FAULT;
-    if (!world_fault_steps(fault)) /* a fault that makes a process step has already set h->rank */
+    if (!world_fault_steps(fault)) /* a fault that includes a step has already set h->rank */
         h->rank = fault->rank;
     h->fault = *fault;
 }

@@ -1,5 +1,5 @@
 /* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. Lists are stored as ranges, so
- * that a million consecutive numbers take no more room than one number. */
+ * that a million consecutive numbers need no more memory than one number. */
 #ifndef ELECT_MODEL_NUMBERS_H
 #define ELECT_MODEL_NUMBERS_H
 

@@ -67,8 +67,8 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     return true;
 }
 
-/* Predicts whether the property will be broken: by the mere passage of time or, if there is a mark,
- * by repeating the moves since the mark forever. */
+/* Predicts whether the property will be violated, either as time passes or, if there is a mark,
+ * because the moves since the mark can be repeated forever. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

@@ -1,5 +1,5 @@
-/* Plays a world: makes its moves, reports them to a listener, and checks the properties of the
- * world at rest. */
+/* Plays a world: makes its moves, reports them to a listener, and checks the properties that must
+ * hold when the world is at rest. */
 #ifndef ELECT_MODEL_PLAY_H
 #define ELECT_MODEL_PLAY_H
 
@@ -31,7 +31,7 @@ void play_suspect(struct play *p, uint8_t rank);
  */
 void play_run(struct play *p, uint64_t until);
 
-/* Remembers the present world as the mark. If later moves return to that world, they can be
+/* Remembers the current world as the mark. If later moves return to that world, they can be
  * repeated forever. */
 void play_mark(struct play *p);
 

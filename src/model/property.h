@@ -45,9 +45,9 @@ const char *property_text(enum property p);
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
 /* Finds the first property that a world at rest breaks. Returns false if the world breaks none.
- * Without a mandate, no-stuck-participant is always promised, whereas agreement and highest-wins
- * are promised only if no message was lost or duplicated, no process crashed or recovered, and no
- * move was made by hand. */
+ * Without a mandate, no-stuck-participant is always promised. Agreement and highest-wins are
+ * promised only if no message was lost or duplicated, no process crashed or recovered, and no move
+ * was made by hand. */
 bool property_broken_at_rest(const struct world *w, struct violation *v);
 
 #endif

@@ -52,14 +52,14 @@
  *     hears ID N                       the process hears of a term with the counter N
  *     assent ID                        voters answer AYE until the process has a majority
  *     refuse ID stale|closed N         the process's own voter refuses, because it has promised a
- *                                      term with the counter N, or because the office is over
+ *                                      term with the counter N, or because the office has ended
  *     deliver|lose|duplicate A > B TYPE  the oldest such message is delivered, lost or duplicated;
  *                                      TYPE may include the content: ELECTION(3), ELECTION[1 2],
  *                                      GRANT(2.1) or GRANT(2.1 round 3 life 1)
  *     late A > B TYPE until TIME       the oldest such message does not arrive before TIME
  *     fire ID TIMER                    this timer of the process expires: hop, answer, deadline,
  *                                      ring, heartbeat or suspicion
- *     mark                             the present world is remembered as the mark
+ *     mark                             the current world is remembered as the mark
  *     check PROPERTY                   a property of the present or the future is checked: see
  *                                      play_check
  */

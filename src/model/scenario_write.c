@@ -1,5 +1,5 @@
-/* See scenario_write.h. For each kind of line, this file contains the inverse of the function in
- * scenario.c or setup.c that reads that kind of line. */
+/* See scenario_write.h. For each kind of line that scenario.c or setup.c reads, this file contains
+ * a function that writes such a line. */
 #include "scenario_write.h"
 
 #include "narrate.h"

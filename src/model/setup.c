@@ -1,5 +1,5 @@
 /*
- * Parses and checks settings, with one function for each kind of value, and makes a configuration
+ * Parses and checks settings, with one function for each kind of value, and creates a configuration
  * and a world from them. The last part parses faults, which are written in the same form in
  * scenario files and in the options of `elect sim`.
  */
@@ -413,8 +413,8 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* The textbook algorithms do not promise that a higher process replaces a live leader, so a
-     * world that begins in this way is not promised agreement either. */
+    /* If the first leader is not the highest live process, agreement is not promised, because the
+     * textbook algorithms do not promise that a higher process replaces a live leader. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -612,7 +612,7 @@ static bool can_happen(const struct world *w, const struct fault *fault, struct 
     bool up = world_up(w, fault->rank),
          change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
-        return true; /* this fault is for later, when the process may be in another state */
+        return true; /* the fault happens later, when the process may be in another state */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return text_refuse(complaint, "no process leads: only a leader changes the membership");
     if (disk && up)

@@ -12,7 +12,7 @@
 #define SETUP_MAX_TEXT  512
 #define SETUP_MAX_DELAY 1000000
 #define SETUP_MAX_TIME  10000000
-#define SETUP_MAX_COUNT 16000000 /* the most processes in a setup; a world has at most ELECT_MAX */
+#define SETUP_MAX_COUNT 16000000 /* the maximum number of processes (ELECT_MAX in a world) */
 
 /* For each setting: its key, the form of its value, and its meaning. A setting without a form is a
  * switch. */
@@ -97,7 +97,7 @@ void setup_init(struct setup *s);
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
 /* Checks that the settings are consistent with each other, for a world or for the lab. */
 bool setup_check(const struct setup *s, struct text *complaint);
-/* Makes the configuration of a cluster of at most ELECT_MAX processes, which is the limit for a
+/* Creates the configuration of a cluster of at most ELECT_MAX processes, which is the limit for a
  * world. `seed` determines the order of a shuffled ring. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);

@@ -16,8 +16,8 @@ elect_time world_clock(const struct world *w, uint8_t rank)
     return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
 }
 
-/* Returns the time of the world at which the clock of the process shows `says`, or the present time
- * if the clock already shows more. */
+/* Returns the world time at which the clock of the process shows `says`, or the current time if the
+ * clock is already past `says`. */
 static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
 {
     const struct clock *c = &w->clock[rank];
@@ -35,7 +35,7 @@ void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rat
 
 /* ---- the next move ---- */
 
-/* The timer, alarm or end of work that comes next in the whole cluster. */
+/* The next timer, alarm or end of work in the whole cluster. */
 struct alarm {
     uint64_t due;
     uint32_t order;
@@ -53,7 +53,7 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
 }
 
 /* The world keeps no timers for a mandate. Instead, each node keeps the times of its mandate, and
- * receives ALARM when the earliest of them comes. */
+ * receives ALARM when the earliest of them is reached. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {
     elect_time alarm = elect_alarm(&w->node[rank]);

@@ -1,8 +1,8 @@
 /*
  * Performs the steps of processes in a world: calls elect_step, then writes the state, sends the
- * messages and starts the timers, in this order. This file also begins a world, and offers moves
- * that make a process take a step although no message is in flight and no timer is running;
- * scenarios and tests use these moves.
+ * messages and starts the timers, in this order. This file also contains the function that begins a
+ * world. For scenarios and tests, it provides moves that make a process take a step without a
+ * message in flight or a running timer.
  */
 #include "world_internal.h"
 
@@ -116,7 +116,7 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
     world_step(w, rank, &in, h);
 }
 
-/* Delivers an answer to the present request of the process, as if `from` had sent the answer. */
+/* Delivers an answer to the current request of the process, as if `from` had sent the answer. */
 static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                    struct happening *h)
 {

@@ -51,10 +51,10 @@ struct flight {
     X(HEAL, "heal")                                                                                \
     X(CALM, "calm")                                                                                \
     X(ONE_WAY, "one-way") /* the second part of the cluster receives nothing from the first */     \
-    X(STALL, "pause")     /* for how many ticks the process stands still; its clock runs on */     \
-    X(RATE, "clock")      /* by how many millionths the clock runs fast or, if negative, slow */   \
-    X(DISK, "disk")       /* how many ticks each later write of the process takes */               \
-    X(TICK, "tick")       /* by how many ticks the clock of the process jumps forward */           \
+    X(STALL, "pause")     /* the ticks for which the process stands still; its clock runs on */    \
+    X(RATE, "clock")      /* by how many millionths the clock is fast or, if negative, slow */     \
+    X(DISK, "disk")       /* the number of ticks that each later write of the process takes */     \
+    X(TICK, "tick")       /* the number of ticks by which its clock jumps forward */               \
     X(DUE, "due") /* the elect_time_name of the time that comes due, whatever the clock shows */   \
     X(HEARS, "hears") /* the process learns of a term with this counter */                         \
     /* These faults need a mandate. */                                                             \
@@ -73,12 +73,12 @@ struct flight {
     X(ASIDE, "aside") /* the process is told to vote without seeking office */                     \
     X(READY, "ready") /* the process is told to seek office again */                               \
     /* These faults exceed what a mandate tolerates. */                                            \
-    X(FREEZE, "freeze")   /* for how many ticks the process and its clock stand still */           \
+    X(FREEZE, "freeze")   /* the ticks for which the process and its clock stand still */          \
     X(BACKUP, "backup")   /* the disk of the process is copied to a backup */                      \
     X(RESTORE, "restore") /* the disk of a process that is down is replaced by its backup */       \
     X(WIPE, "wipe")       /* the disk of a process that is down is lost */                         \
     X(CLONE, "clone")     /* the process and its disk are copied in their present state */         \
-    X(SWAP, "swap")       /* the clone and the process change places */
+    X(SWAP, "swap")       /* the clone and the process swap places */
 
 enum fault_kind {
 #define X(name, word) FAULT_##name,
@@ -102,11 +102,11 @@ struct fault {
 struct clock {
     elect_time base;
     uint64_t since;
-    int64_t rate; /* by how many millionths the clock is too fast */
+    int64_t rate; /* the error of the clock's rate, in millionths; positive: too fast */
 };
 
 /* A write takes time. If the process crashes before the write is done, the disk may still hold the
- * former content. */
+ * previous content. */
 struct disk {
     struct elect_saved saved, before;
     uint64_t takes, done;
@@ -172,7 +172,8 @@ struct happening {
 /* Begins a world in which all processes are up and follow `leader` (a rank, or ELECT_NOBODY). */
 void world_init(struct world *w, const struct elect_config *config, const struct weather *weather,
                 uint64_t seed, uint8_t leader);
-/* Stops a process as if it had never started. */
+/* Stops a process. Its disk is unchanged, but its timers and its state under the mandate are
+ * cleared. */
 void world_down(struct world *w, uint8_t rank);
 
 /* ---- moves ---- */
@@ -180,16 +181,16 @@ void world_suspect(struct world *w, uint8_t rank, struct happening *h);
 /* These functions deliver an answer that no voter sent. world_assent() delivers an AYE (a yes) from
  * the voter `from`, or returns false if the process has no PREVOTE under way or `from` does not
  * vote. world_refuse() delivers a REFUSE from the process's own voter. The reason is either that
- * the voter has promised the term `counter`, or that it knows that the office is over. */
+ * the voter has promised the term `counter`, or that it knows that the office has ended. */
 bool world_assent(struct world *w, uint8_t rank, uint8_t from, struct happening *h);
 void world_refuse(struct world *w, uint8_t rank, enum elect_refusal why, elect_term counter,
                   struct happening *h);
 /* Delivers a message that was not in flight. */
 void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_message *m,
                 struct happening *h);
-/* Tells the process that one of its times has come (ALARM). */
+/* Tells the process that one of its times has been reached (ALARM). */
 void world_alarm(struct world *w, uint8_t rank, struct happening *h);
-/* Tells the process that the work which it had started as the leader has stopped. */
+/* Tells the process that the work it started as leader has stopped. */
 void world_stopped(struct world *w, uint8_t rank, struct happening *h);
 void world_fire(struct world *w, uint8_t rank, enum elect_event timer, struct happening *h);
 void world_deliver(struct world *w, uint32_t flight, struct happening *h);

@@ -1,7 +1,7 @@
 /*
  * Declarations that only the files of the world share. world.c performs the steps, flights.c
- * carries the messages, faults.c makes faults happen, time.c chooses the next move, and query.c
- * answers queries.
+ * carries the messages, faults.c injects faults, time.c chooses the next move, and query.c answers
+ * queries.
  */
 #ifndef ELECT_MODEL_WORLD_INTERNAL_H
 #define ELECT_MODEL_WORLD_INTERNAL_H

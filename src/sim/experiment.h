@@ -33,8 +33,8 @@ void experiment_init(struct experiment *e);
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 
-/* Returns the longest time that all live processes need after the last fault to agree on a leader,
- * provided that no message is lost. */
+/* Returns an upper bound for the time from the last fault until all live processes agree on a
+ * leader, provided that no message is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
 /* The minimum, the maximum and the sum of a measured value over many runs. */

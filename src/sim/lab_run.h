@@ -41,14 +41,15 @@ struct lab_alarms { /* timers of one duration, so the timer that was started fir
 };
 
 struct lab {
-    struct lab_node *node; /* in the order of the ring or, for the bully, of the numbers */
+    struct lab_node *node; /* in ring order or, for the bully algorithm, by number */
     uint32_t *successor;   /* maps a place to the next live place; NULL if all processes are up */
     /* For each link: when its latest message arrives, so that messages stay in order. NULL if all
      * delays are equal. */
     uint64_t *last_due;
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    /* For the bully only: when the timers of each process expire. 0: the timer is not running. */
+    /* For the bully algorithm only: when the timers of each process expire. 0: the timer is not
+     * running. */
     uint64_t (*timers)[LAB_TIMERS];
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
@@ -56,7 +57,7 @@ struct lab {
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* the most memory in use, in bytes */
+    size_t bytes; /* the peak memory use, in bytes */
 };
 
 struct lab_result {
@@ -67,7 +68,7 @@ struct lab_result {
     double seconds; /* how long the election took, without the set-up */
 };
 
-/* Called from time to time with the number of messages that were delivered. */
+/* Called from time to time with the number of messages delivered so far. */
 typedef void lab_progress(uint64_t delivered);
 
 /* Returns false with a complaint if the lab cannot run this experiment. */

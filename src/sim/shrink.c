@@ -1,6 +1,6 @@
 /* See shrink.h. A moment is a step or a fault in the recorded trace. A trial plays some of the
- * moments in a separate world, to see whether the violation still happens. Moments that the
- * violation does not need are left out, first in large chunks and then one by one. */
+ * moments in a separate world, to see whether the violation still happens. Moments that are not
+ * needed for the violation are left out, first in large chunks and then one by one. */
 #include "shrink.h"
 
 #include "../base/output.h"
@@ -109,8 +109,8 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* Returns the age of the message that arrived at this moment: how many messages of the same sender,
- * receiver and type were sent after it. */
+/* Returns the age of the message that arrived at this moment: how many messages with the same
+ * sender, receiver and type were sent after it. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -121,7 +121,7 @@ static uint32_t age_of(const struct post *p, const struct moment *m)
     return known.age;
 }
 
-/* Repeats a recorded moment in a world. Returns false if the moment is impossible in that world. */
+/* Replays a recorded step or fault in a world. Returns false if it is impossible in that world. */
 static bool happen(struct world *w, const struct post *post, const struct moment *m,
                    struct happening *h)
 {
@@ -195,8 +195,8 @@ static void note_message(struct trial *t, struct moment *m)
         m->input.message = *message;
 }
 
-/* Plays each kept moment at its time, and drops the moments that are no longer possible. Returns
- * true if the promise is broken. */
+/* Plays the remaining steps and faults at their times, and drops those that are no longer possible.
+ * Returns true if the promise is broken. */
 static bool try(struct trial *t)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};
@@ -227,15 +227,15 @@ static bool try(struct trial *t)
 
 /* ---- leaving out ---- */
 
-/* Moves all moments from the index `from` on to an earlier time. */
+/* Moves all steps and faults from the index `from` onwards to an earlier time. */
 static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
     for (size_t i = from; i < trace->count; i++)
         trace->moment[i].time -= by;
 }
 
-/* Drops the moments from `at` up to `end` if the promise is still broken without them. Returns true
- * if the moments were dropped. */
+/* Drops the steps and faults from `at` up to `end` if the promise is still broken without them.
+ * Returns true if they were dropped. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;

@@ -1,7 +1,7 @@
 /*
  * Shrinks a violation that a storm found. First, every step and fault up to the violation is
- * recorded. Then moments that the violation does not need are left out. The remaining moments are
- * written as a scenario.
+ * recorded. Then the moments that are not needed for the violation are left out. The remaining
+ * moments are written as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
 #define ELECT_SIM_SHRINK_H
@@ -35,8 +35,8 @@ struct shrink_trace {
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 
-/* Removes as many moments as possible from the trace. Returns false if the trace does not show that
- * the promise is broken. */
+/* Removes as many steps and faults as possible from the trace. Returns false if the trace does not
+ * show that the promise is broken. */
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 

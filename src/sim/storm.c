@@ -93,8 +93,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* Reports every promise that a claim has broken since the previous call. The promise P2 requires
- * each token to be larger than all earlier tokens only if no clock exceeds its bound. */
+/* Reports every promise that a claim has broken since the previous call. According to the promise
+ * P2, each token is larger than all earlier tokens, but only if no clock exceeds its bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -205,8 +205,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Orders a process, usually the leader, to resign its latest term or one of the two terms before
- * it. Sometimes the order is repeated. */
+/* Orders a process, usually the leader, to resign from its latest term or from one of the two terms
+ * before it. Sometimes the order is repeated. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -388,7 +388,7 @@ static void storm(struct storm *s, uint64_t until)
     }
 }
 
-/* Returns the time at which the last stall ends, or the present time if no process is stalled. */
+/* Returns the time at which the last stall ends, or the current time if no process is stalled. */
 static uint64_t last_stall(const struct world *w)
 {
     uint64_t last = w->now;
@@ -403,7 +403,7 @@ static bool majority_of(elect_set some, elect_set voters)
 }
 
 /* Chooses the processes that are up and connected during the calm phase. Usually all processes are
- * chosen, and sometimes only a majority. The remaining processes are cut off, and may be down. */
+ * chosen, but sometimes only a majority. The remaining processes are cut off, and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -455,7 +455,7 @@ static void mend(struct storm *s, elect_set chosen)
     s->w->stopping = 0;
     if (s->w->config.lease != s->config->lease)
         fault(s, STORM_LEASE, &(struct fault){.kind = FAULT_LEASE, .amount = s->config->lease});
-    s->w->config = *s->config; /* undoes the rounding of the renewal by changes of the lease */
+    s->w->config = *s->config; /* a change of the lease may have rounded the renewal interval */
     s->w->cloned = 0;
     for (uint8_t rank = 0; rank < s->w->config.n; rank++) {
         if (s->w->disk[rank].takes > 0)
@@ -498,7 +498,7 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
-/* Returns how long an election may take to go around a ring, or 0 for the bully. */
+/* Returns how long an election may take to go around a ring, or 0 for the bully algorithm. */
 static uint64_t round_trip(const struct elect_config *c)
 {
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
@@ -515,7 +515,7 @@ static void lull(struct storm *s)
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* Even if every disk has lost a pause of elections, a late message may bring it back. */
+    /* Even if no disk records a pause of elections any longer, a late message may restore it. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))

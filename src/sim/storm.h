@@ -82,7 +82,7 @@ struct storm_violation {
 
 struct storm_report {
     uint64_t time, events, storms, offices;
-    uint64_t slowest; /* the longest time from the start of a calm phase to a leader in office */
+    uint64_t slowest; /* the longest time in a calm phase before a leader was in office */
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];

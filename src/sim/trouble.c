@@ -66,7 +66,7 @@ static void crash_and_recover(struct troubled *t, uint8_t rank, uint64_t down)
     happen(t, (struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
-/* Makes the trouble happen once. */
+/* Injects one occurrence of the trouble. */
 static void trouble(struct troubled *t)
 {
     uint64_t lease = t->w->config.lease;

@@ -1,8 +1,8 @@
 /*
  * A trouble is one kind of fault that recurs for days, in a cluster whose leader also crashes from
- * time to time. The report shows how often the leader changes, and for how long there is no leader,
- * with and without the rules of presence.c, which keep such faults from disturbing a leader
- * needlessly.
+ * time to time. The report shows how often the leader changes, and for how long there is no leader.
+ * It compares clusters with and without the rules of presence.c, which prevent such faults from
+ * disturbing a leader needlessly.
  */
 #ifndef ELECT_SIM_TROUBLE_H
 #define ELECT_SIM_TROUBLE_H

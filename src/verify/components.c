@@ -33,8 +33,8 @@ struct frame {
 
 struct whole {
     struct explorer *x;
-    /* For each world: 0 if it is not visited, at most `index` while it is on the path, and more
-     * than `component` when its component is complete. */
+    /* For each world: 0 if it has not been visited, at most `index` while it is on the path, and
+     * more than `component` when its component is complete. */
     uint32_t *number;
     uint32_t index, component;
     uint32_t *stack; /* worlds whose component is not complete */

@@ -1,8 +1,8 @@
 /*
  * Writes counterexamples under a mandate. The search guesses some inputs of a process; for example,
- * it assumes that all voters agree to grant, or that a time has come. The scenario contains steps
- * that force these inputs. The search also leaves out some events that only make further steps
- * possible, such as the end of a lease, but the scenario must contain them.
+ * it assumes that all voters agree to grant, or that a time has been reached. The scenario contains
+ * steps that force these inputs. The search also leaves out some events that only make further
+ * steps possible, such as the end of a lease, but the scenario must contain them.
  */
 #include "counterexample.h"
 

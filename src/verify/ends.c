@@ -5,7 +5,7 @@
  * every history from the world itself. Otherwise, a successor either has a history that does not
  * end, or is on the current path, which means that there is a cycle. When the search leaves a
  * world, the result for this world is final. The world is then marked, so that other threads need
- * not visit it. Two threads that judge the same world come to the same result. The search goes from
+ * not visit it. Two threads that judge the same world reach the same result. The search goes from
  * the last level to the first, because most successors of a world are on the next level and have
  * been marked already.
  */

@@ -28,7 +28,7 @@ struct finding {
 };
 
 struct outcome_of_exploration {
-    uint64_t states, transitions, steps; /* steps: how often elect_step ran */
+    uint64_t states, transitions, steps; /* steps: the number of calls of elect_step */
     unsigned depth;
     enum bound bound;
     bool exhausted;

@@ -1,11 +1,11 @@
 /*
  * This file describes how the search models a mandate.
  *
- * The network is modelled as a set of messages. REQUESTs, GRANTs and RELEASEs that were ever sent
+ * The network is modelled as a set of messages. Any REQUEST, GRANT or RELEASE that was ever sent
  * may arrive at any time, any number of times, or never. The search guesses all other messages. At
  * any time a process may win an election, or may learn from answers to its PREVOTE that a majority
  * would grant. At any time a process may also receive a REFUSE, because a voter has promised a
- * larger term or because its own term is over. When a process restarts, it loses everything that
+ * larger term or because its own term has ended. When a process restarts, it loses everything that
  * is not on its disk.
  *
  * The current time is always 0, and all other times are relative to it. If clocks may be
@@ -301,7 +301,7 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
 }
 
 /* Delivers a REFUSE to a leader, because a voter has promised a larger term or because the leader's
- * own term is over. */
+ * own term has ended. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {

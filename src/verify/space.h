@@ -42,8 +42,8 @@ struct question {
     bool reduce;       /* if the order has no effect, try the moves of only one process at a time */
     /* The remaining fields are used only under a mandate. */
     enum clocks clocks;
-    uint8_t slow, fast; /* by how many ticks slow and fast clocks advance in one MOVE_TICK */
-    /* The largest counter of a term, and how many rounds of each term may arrive. */
+    uint8_t slow, fast; /* how many ticks slow and fast clocks advance in one MOVE_TICK */
+    /* The largest counter of a term, and the number of rounds of each term that may arrive. */
     uint32_t max_term, max_rounds;
     uint32_t max_changes; /* the largest version of the membership */
     bool hand_over;       /* leaders may resign */
@@ -90,7 +90,7 @@ enum move_kind {
     MOVE_STALE,
     MOVE_CLOSED,
     MOVE_STOPPED,
-    MOVE_DUE, /* the time `timer` (an elect_time_name) has come */
+    MOVE_DUE, /* the time `timer` (an elect_time_name) has been reached */
     MOVE_RESTART,
     MOVE_TESTAMENT, /* a restart, in which the testament of the process is also sent */
     MOVE_RESIGN,    /* the process resigns and hands over to the process `timer` */

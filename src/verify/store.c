@@ -275,7 +275,7 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
 }
 
 /* Rewrites all worlds with wider seats. Returns false if this would exceed the memory limit. The
- * function must not stop halfway, because part of the worlds would then be unreadable. */
+ * function must not stop halfway, because some of the worlds would then be unreadable. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

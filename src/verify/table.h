@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 /* Returns `memory`, or ends the program if `memory` is NULL. The exit status is the same as for a
- * search that has reached a bound. The program may end here, because tables are small compared to
- * the worlds, for whose memory the search checks a limit. */
+ * search that has reached a bound. Ending the program is acceptable here, because the tables are
+ * small compared to the worlds, and the memory for the worlds has a limit that the search checks.
+ */
 void *table_must(void *memory);
 
 /* Returns zeroed memory, or NULL. The memory uses large pages, which make random access faster. */

@@ -77,7 +77,7 @@ static void add_details(const struct elect_message *m, struct text *t)
     }
 }
 
-/* Adds the term of a message, such as "(3.7)" for the third term, which belongs to process 7. */
+/* Adds the term of a message, such as "(3.7)" for the term of process 7 with the counter 3. */
 static void add_term(const struct elect_message *m, bool exactly, struct text *t)
 {
     static const char *const reasons[] = {
