@@ -1,7 +1,7 @@
 /*
  * libelect-client tells a program whether the member on this machine leads. Use it in a program
- * that runs beside a daemon. (A program that should run only while the member leads is simpler to
- * start with `elect run`; a program that should itself be a member uses libelect-uv.)
+ * that runs alongside a daemon. (A program that should run only while the member leads is simpler
+ * to start with `elect run`; a program that should itself be a member uses libelect-uv.)
  *
  *     struct elect_client *client;
  *     struct elect_client_answer answer = {0};
@@ -75,7 +75,7 @@ enum elect_client_error {
         ELECT_CLIENT_ERROR_COUNT
 };
 
-/* An answer whose bytes are all zero says only that the member does not lead. */
+/* An answer that consists only of zero bytes means that the member does not lead. */
 struct elect_client_answer {
     uint64_t token;   /* the fencing token; 0 if the member does not lead */
     int64_t deadline; /* the member leads until this time (CLOCK_BOOTTIME); 0: it does not lead */
@@ -111,13 +111,13 @@ enum elect_client_error elect_client_ask(struct elect_client *client, int64_t pa
                                          struct elect_client_answer *answer);
 
 /* Limits the deadlines of later answers to `span` microseconds after the question. The initial
- * span, 0, allows deadlines as long as the lease. A shorter span requires more frequent
+ * span, 0, means that a deadline may be a whole lease away. A shorter span requires more frequent
  * questions. */
 void elect_client_span(struct elect_client *client, int64_t span);
 
 /*
  * Reports that the work has stopped, so that a hand-over need not wait for the deadline. All
- * earlier answers become void, including their copies: do not use them again. This call never
+ * earlier answers, including copies of them, become invalid: do not use them again. This call never
  * waits. If the report cannot be sent, the deadline stays in force. A later elect_client_ask() asks
  * for a new promise.
  */

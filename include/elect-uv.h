@@ -12,7 +12,7 @@
  *
  * The library carries out the output of each core step in order: it writes the state, sends the
  * messages, sets the timers and then announces changes. One write saves all groups that changed in
- * one iteration of the loop, and one datagram to a peer can carry messages of several groups. If
+ * one iteration of the loop, and one datagram to a peer can carry messages for several groups. If
  * members have several addresses, each address belongs to a redundant network, and every message is
  * sent on all networks.
  *

@@ -353,9 +353,9 @@ enum elect_refusal {
 };
 
 /*
- * The membership: the processes that vote, and those of them that may lead. A leader changes the
- * membership by one voter at a time. Until the change is confirmed, every decision needs a majority
- * of the new voters and a majority of the previous ones.
+ * The membership: which processes vote, and which of them may lead. A leader changes the membership
+ * by one voter at a time. Until the change is confirmed, every decision needs a majority of the new
+ * voters and a majority of the previous ones.
  */
 struct elect_membership {
     elect_term stamp; /* term of the leader that set the membership; 0: from the configuration */
@@ -486,7 +486,7 @@ struct elect_saved {
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation, saved by the next write */
     uint32_t longest;        /* D_max: the longest lease that this process has granted */
-    uint32_t incarnation;    /* grows with every start; a loss of the state begins a new era */
+    uint32_t incarnation;    /* increases with every start; a loss of the state begins a new era */
     uint32_t round;          /* rings: the latest ring round that this process knows */
     uint32_t pause;          /* a count of pauses and resumptions; odd while elections are paused */
 };

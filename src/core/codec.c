@@ -4,7 +4,7 @@
  *     type, a set of bits for the FIELDS that are present, those fields in their order
  *
  * Numbers are written in groups of seven bits, the lowest group first. A field that is 0 is not
- * encoded. Every message therefore has exactly one encoding, and the decoder refuses all other
+ * encoded. Every message therefore has exactly one encoding, and the decoder rejects any other
  * bytes. Members are named by their numbers, because their ranks differ between processes with
  * different configurations. A set is encoded as its size, then its lowest number, then the
  * differences between consecutive numbers.

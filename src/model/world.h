@@ -13,7 +13,7 @@
 #include "claims.h"
 #include "dice.h"
 
-#define WORLD_MAX_FLIGHTS 16384 /* at this limit, every new message is lost */
+#define WORLD_MAX_FLIGHTS 16384 /* once this limit is reached, new messages are lost */
 #define WORLD_MAX_FAULTS  512
 #define WORLD_MAX_PARTS   8
 #define WORLD_FOREVER     UINT64_MAX
@@ -55,7 +55,7 @@ struct flight {
     X(RATE, "clock")      /* by how many millionths the clock is fast or, if negative, slow */     \
     X(DISK, "disk")       /* the number of ticks that each later write of the process takes */     \
     X(TICK, "tick")       /* the number of ticks by which its clock jumps forward */               \
-    X(DUE, "due") /* the elect_time_name of the time that comes due, whatever the clock shows */   \
+    X(DUE, "due") /* the elect_time_name of a time that becomes due, whatever the clock shows */   \
     X(HEARS, "hears") /* the process learns of a term with this counter */                         \
     /* These faults need a mandate. */                                                             \
     X(WIN, "wins")            /* the process is nominated, even if a higher process is up */       \
@@ -128,7 +128,7 @@ struct world {
     elect_set up;
     struct disk disk[ELECT_MAX];
     struct clock clock[ELECT_MAX];
-    uint64_t stopping; /* how long the work of a process goes on after its office has ended */
+    uint64_t stopping; /* how long the work of a process continues after its office has ended */
     uint64_t stops[ELECT_MAX];         /* when the work of each process will have stopped */
     uint64_t stalled_until[ELECT_MAX]; /* until then, no message reaches the process */
     elect_set cut[ELECT_MAX]; /* for each sender, the processes that do not receive its messages */
@@ -136,8 +136,8 @@ struct world {
     elect_term latest;               /* the largest token of any office so far */
     elect_term testament[ELECT_MAX]; /* the term in the testament of each process */
     unsigned broken;                 /* all violations that claims_note has reported */
-    /* True once a message was lost, a process crashed or a move was made by hand. From then on,
-     * agreement is not promised. */
+    /* True once a message has been lost, a process has crashed or a move has been made by hand.
+     * From then on, agreement is not promised. */
     bool disturbed;
     uint32_t order;
     struct {

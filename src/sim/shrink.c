@@ -53,8 +53,8 @@ void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 
 /*
  * The latest messages of one type from one process to another. Terms and rounds change when earlier
- * moments are left out, so a message is identified by its age. The age is the number of messages
- * that the same sender sent later, with the same type and to the same receiver.
+ * steps are left out, so a message is identified by its age. The age is the number of messages that
+ * the same sender sent later, with the same type and to the same receiver.
  */
 struct mail {
     uint32_t count;
@@ -249,9 +249,9 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries twice to leave out each chunk of moments. The first try also moves all later moments to an
- * earlier time, by the duration of the chunk. The second try keeps the times of the later
- * moments. */
+/* Tries twice to leave out each chunk of steps and faults. The first attempt also moves everything
+ * after the chunk to an earlier time, by the duration of the chunk. The second attempt leaves the
+ * later times unchanged. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;

@@ -183,7 +183,7 @@ static void weather(struct storm *s)
     s->report->fault[STORM_WEATHER]++;
 }
 
-/* Changes the lease of all processes. Grants for the old lease remain valid. */
+/* Changes the lease of all processes. Grants under the old lease remain valid. */
 static void change_lease(struct storm *s)
 {
     fault(s, STORM_LEASE,
