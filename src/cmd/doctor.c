@@ -42,14 +42,25 @@ static size_t count_of(const json_t *findings, enum doctor_severity severity)
     return count;
 }
 
+/* A path may contain bytes that no JSON text may contain. */
+static json_t *clean_string(const char *s)
+{
+    struct text t;
+    text_clear(&t);
+    text_add(&t, s);
+    text_clean_utf8(t.bytes);
+    return json_string(t.bytes);
+}
+
 /* Adds a finding. The worst findings come first; equally serious ones keep the order in which they
  * were found. */
 static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
                 const char *what, const char *remedy)
 {
     json_t *f =
-        json_pack("{s:s, s:s, s:s, s:n, s:s, s:s}", "severity", doctor_severity_name(severity),
-                  "area", area, "object", object, "group", "what", what, "do", remedy);
+        json_pack("{s:s, s:s, s:o, s:n, s:o, s:o}", "severity", doctor_severity_name(severity),
+                  "area", area, "object", clean_string(object), "group", "what", clean_string(what),
+                  "do", clean_string(remedy));
     size_t at = 0;
     while (at < json_array_size(all) && severity_of(json_array_get(all, at)) >= severity)
         at++;

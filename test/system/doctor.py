@@ -254,6 +254,16 @@ def no_daemon_can_start(_):
 
 
 @case
+def path_that_is_not_utf8(_):
+    """A finding whose text contains such a path is reported."""
+    with LocalCluster("ab") as p:
+        conf = os.fsencode(p.folder) + b"/\xff.conf"
+        shutil.copy(p.conf, conf)
+        done = subprocess.run([ELECT, "doctor", "-c", conf, "--id", "a"], capture_output=True, text=True, errors="replace")
+        expect("not healthy", done, 2, out=("broken   daemon a ", f"no daemon runs here: elect daemon -c {p.folder}/?.conf --id a"))
+
+
+@case
 def may_not_connect(_):
     if os.geteuid() != 0:
         raise NotHere("needs root")
