@@ -32,7 +32,8 @@ static struct journal_entry entry_of(const struct daemon *d, const struct journa
     struct journal_entry e = {.event = (uint8_t)note->event,
                               .level = (uint8_t)note->level,
                               .at = note->at,
-                              .user = note->user};
+                              .user = note->user,
+                              .kind = note->kind};
     if (note->group >= 0) {
         const struct elect_news *news = &d->group[note->group].news;
         copy(e.group, sizeof e.group, d->config.group[note->group]);

@@ -153,6 +153,17 @@ static bool is_alike(const char *a, const char *b)
     return *a == *b;
 }
 
+/* An entry whose text contains words of a local user has a kind: otherwise the user could make each
+ * entry differ from all others, so that none would be counted as a repetition. */
+static bool is_repetition(const struct journal_entry *a, const struct journal_entry *b)
+{
+    if (a->user != b->user || strcmp(a->group, b->group) != 0)
+        return false;
+    if (a->kind != NULL && b->kind != NULL)
+        return strcmp(a->kind, b->kind) == 0;
+    return is_alike(a->text, b->text) && is_alike(a->cause, b->cause);
+}
+
 static bool is_over(const struct journal_entry *e, int64_t now)
 {
     return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
@@ -166,8 +177,7 @@ static struct journal_entry *latest_like(const struct journal_ring *r,
     uint64_t oldest = r->count > r->room ? r->count - r->room : 0;
     for (uint64_t i = r->count; i-- > oldest;) {
         struct journal_entry *x = &r->entry[i % r->room];
-        if (x->user == e->user && strcmp(x->group, e->group) == 0 && is_alike(x->text, e->text) &&
-            is_alike(x->cause, e->cause))
+        if (is_repetition(x, e))
             return is_over(x, now) ? NULL : x;
     }
     return NULL;

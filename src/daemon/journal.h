@@ -67,6 +67,7 @@ struct journal_entry {
     uint64_t term;
     uid_t user; /* the user of a run, because similar entries are counted per user */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
+    const char *kind; /* entries that have a kind are similar if it is the same; may be NULL */
     /* journal_write() fills in the following fields. */
     uint64_t number;   /* the first entry has number 1 */
     int64_t window;    /* the start of the time window in which similar entries are counted */
@@ -84,6 +85,7 @@ struct journal_note {
     uid_t user;
     int64_t at;
     const char *text, *cause, *peer;
+    const char *kind; /* see struct journal_entry */
 };
 
 /* The options of `elect daemon` for its log. */

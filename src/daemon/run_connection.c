@@ -35,8 +35,8 @@ void run_connection_work(const struct run_connection *c, const char *unknown, ch
         snprintf(text, RUN_WORK, "%.72s (pid %u)", c->program, c->command);
 }
 
-void run_connection_log(const struct run_connection *c, enum level level, const char *what,
-                        const char *cause)
+void run_connection_log_kind(const struct run_connection *c, enum level level, const char *kind,
+                             const char *what, const char *cause)
 {
     const struct work *w = c->work;
     char text[JOURNAL_TEXT];
@@ -46,7 +46,14 @@ void run_connection_log(const struct run_connection *c, enum level level, const 
                                                      .group = (int)c->group,
                                                      .user = c->who.uid,
                                                      .text = text,
-                                                     .cause = cause});
+                                                     .cause = cause,
+                                                     .kind = kind});
+}
+
+void run_connection_log(const struct run_connection *c, enum level level, const char *what,
+                        const char *cause)
+{
+    run_connection_log_kind(c, level, NULL, what, cause);
 }
 
 /* ---- packets ---- */
@@ -140,7 +147,7 @@ void run_connection_drop(struct run_connection *c)
         char text[JOURNAL_TEXT], work[RUN_WORK];
         run_connection_work(c, "its work", work);
         snprintf(text, sizeof text, "disconnected without reporting that %s has ended", work);
-        run_connection_log(c, LEVEL_WARNING, text, NULL);
+        run_connection_log_kind(c, LEVEL_WARNING, "disconnected", text, NULL);
     }
     if (held) /* processes that the run left behind may continue until its deadline */
         g->last = c->until > g->last ? c->until : g->last;

@@ -87,6 +87,10 @@ void run_connection_tell_leader(const struct run_connection *c);
 #define RUN_WORK 96
 void run_connection_work(const struct run_connection *c, const char *unknown, char text[RUN_WORK]);
 
+/* Logs an entry of the user of this run. `kind` is NULL, or it stands for the text of an entry that
+ * contains words of the user: see struct journal_entry. */
+void run_connection_log_kind(const struct run_connection *c, enum level level, const char *kind,
+                             const char *what, const char *cause);
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);
 

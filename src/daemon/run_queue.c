@@ -316,7 +316,7 @@ static void log_start(const struct run_connection *c)
              c->program);
     snprintf(cause, sizeof cause, "%s leads in term %s", w->me->name,
              elect_term_text(c->term, term));
-    run_connection_log(c, 0, text, cause);
+    run_connection_log_kind(c, 0, "starts", text, cause);
 }
 
 static void let_work(struct run_connection *c)
@@ -446,7 +446,7 @@ void run_queue_report_late(struct run_connection *c, bool at_once)
     snprintf(text, sizeof text,
              "has not reported that %s has ended, and the member stops waiting for it", work);
     c->reported = true;
-    run_connection_log(c, LEVEL_WARNING, text, "its lease is over");
+    run_connection_log_kind(c, LEVEL_WARNING, "late", text, "its lease is over");
 }
 
 void run_queue_give_up_late(struct work *w, unsigned group)

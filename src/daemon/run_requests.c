@@ -70,7 +70,7 @@ static void log_command(const struct run_connection *c)
     char text[JOURNAL_TEXT], work[RUN_WORK];
     run_connection_work(c, "", work);
     snprintf(text, sizeof text, "has started %s", work);
-    run_connection_log(c, 0, text, NULL);
+    run_connection_log_kind(c, 0, "started", text, NULL);
 }
 
 static void take_ask(struct run_connection *c, const struct talk *asked)
@@ -123,7 +123,7 @@ static void log_end(const struct run_connection *c, const char *why)
              c->loose && why[0] == '\0' ? "has frozen its work, or told it to stop"
                                         : "has ended all its work",
              work[0] != '\0' ? ": " : "", work);
-    run_connection_log(c, 0, text, why[0] != '\0' ? why : c->stopped);
+    run_connection_log_kind(c, 0, "ended", text, why[0] != '\0' ? why : c->stopped);
 }
 
 static void take_empty(struct run_connection *c, const struct talk *asked)

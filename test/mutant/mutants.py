@@ -890,7 +890,7 @@ MUTANTS = {
     "all groups share one burst": (
         "daemon/run_queue.c", "c->who.uid, w->config->groups, now);", "c->who.uid, 1, now);", "local_users many-groups-of-one-user"),
     "the runs of one user hide those of another": (
-        "daemon/journal.c", "x->user == e->user && ", "", "journal each user is shown"),
+        "daemon/journal.c", "a->user != b->user || ", "", "journal each user is shown"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
         "journal a burst is followed by single turns"),

@@ -98,7 +98,8 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user starts and ends work as fast as possible, more often than the history has room to record."""
+    """A user starts and ends work as fast as possible, more often than the history has room to record. Each command has
+    another name, and ends for another reason."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -106,8 +107,9 @@ def flood_of_turns(_):
         begun = time.monotonic()
         with Talker(p.socket(leader, "run")) as t:
             for i in range(turns):
-                holds("the run gets its turn", t.hold().word == "GO", i)
-                t.empty()
+                name = "".join(chr(ord("a") + int(d)) for d in str(i))
+                holds("the run gets its turn", t.hold(why=name).word == "GO", i)
+                t.empty(why=name)
         lasted = time.monotonic() - begun
         holds("turns have a pace:", lasted >= (turns - BURST) * PERIOD, lasted)
         missing = [text for text in first if text not in [e["text"] for e in history(p, leader)]]
@@ -122,7 +124,7 @@ def flood_of_turns(_):
         p.daemons[leader].terminate()
         p.daemons[leader].wait()
         said = p.log(leader)
-        holds("repetitions are summed up at the end", re.search(r"has ended all its work \(and \d+ similar entries within 60 s\)", said), said[-900:])
+        holds("repetitions are summed up at the end", re.search(r"has ended all its work: \w+ \(and \d+ similar entries within 60 s\)", said), said[-900:])
 
 
 def recorded(p, name):

@@ -130,6 +130,20 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
+/* Words of a user in an entry do not make it differ from other entries of the same kind. */
+static void words_of_users_are_not_compared(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < FLOOD; i++) {
+        struct journal_entry e = {.event = JOURNAL_WORK, .kind = i % 2 == 0 ? "starts" : "ended"};
+        snprintf(e.text, sizeof e.text, "starts its work: %.*s", (int)(i % 20),
+                 "abcdefghijklmnopqrst");
+        snprintf(e.cause, sizeof e.cause, "%.*s", (int)(i / 20 % 20), "abcdefghijklmnopqrst");
+        journal_write(&j, &e);
+    }
+    assert_int_equal(2 * JOURNAL_SHOWN, shown);
+}
+
 /* Many identical entries from one user do not suppress the entries of another user. */
 static void each_user_is_shown(void **state)
 {
@@ -241,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup(repetitions_are_summed_up, begin),
         cmocka_unit_test_setup(a_sum_reports_the_number, begin),
         cmocka_unit_test_setup(only_the_same_is_a_repetition, begin),
+        cmocka_unit_test_setup(words_of_users_are_not_compared, begin),
         cmocka_unit_test_setup(each_user_is_shown, begin),
         cmocka_unit_test_setup(a_full_ring_sums_up, begin),
         cmocka_unit_test(a_burst_is_followed_by_single_turns),

@@ -97,9 +97,10 @@ class Talker:
         self.until = max(self.until, said.stamp + said.left)
         return self.until
 
-    def hold(self, group="main", flags=0):
-        """Asks whether the run may start its command, and returns the packet that permits or refuses the start."""
-        self.say("HOLD", group=group, flags=flags)
+    def hold(self, group="main", flags=0, why=""):
+        """Asks whether the run may start its command, which is named `why`, and returns the packet that permits or refuses the
+        start."""
+        self.say("HOLD", group=group, flags=flags, why=why)
         return self.until_hears("GO", "NO", "REFUSED")
 
     def empty(self, flags=0, why=""):
