@@ -30,12 +30,23 @@ const char *doctor_severity_name(enum doctor_severity severity)
 
 /* ---- findings ---- */
 
+/* Returns the place of a new finding. If there is no room, a note gives way to a problem. */
+static struct finding *place_for(struct doctor *r, enum doctor_severity severity)
+{
+    if (r->count < DOCTOR_FINDINGS)
+        return &r->finding[r->count++];
+    r->omitted++;
+    for (unsigned i = 0; severity > DOCTOR_NOTE && i < r->count; i++)
+        if (r->finding[i].severity == DOCTOR_NOTE)
+            return &r->finding[i];
+    return &r->surplus;
+}
+
 __attribute__((format(printf, 6, 7))) static struct finding *
 find(struct doctor *r, enum doctor_severity severity, const char *area, int group,
      const char *object, const char *format, ...)
 {
-    r->omitted += r->count == DOCTOR_FINDINGS;
-    struct finding *f = r->count < DOCTOR_FINDINGS ? &r->finding[r->count++] : &r->surplus;
+    struct finding *f = place_for(r, severity);
     va_list values;
     *f = (struct finding){.severity = (uint8_t)severity, .area = area, .group = group};
     snprintf(f->object, sizeof f->object, "%s", object);

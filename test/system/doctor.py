@@ -3,6 +3,8 @@
 
 The cases check the findings, the log lines about them, and the exit status, in healthy and in broken clusters."""
 
+import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -21,6 +23,7 @@ from lib.checks import NotHere, expect, holds  # noqa: E402
 from lib.elect_command import ELECT, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import member_of, wait  # noqa: E402
+from lib.run_socket import Talker  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
 # With these long times, elect doctor does not complain about a slow disk or a stalled process when the machine is busy.
@@ -213,6 +216,32 @@ def heir_without_a_run(_):
             for run_ in runs:
                 run_.terminate()
                 run_.wait()
+
+
+@case
+def notes_give_way(_):
+    """A leader has more findings than it keeps, but the notes about its groups do not hide the problems of 61 observers."""
+    groups = tuple(f"g{i}" for i in range(64))
+    with LocalCluster(times=CALM, groups=groups) as p, contextlib.ExitStack() as runs:
+        down = [f"o{i}" for i in range(61)]
+        p.conf.write_text(p.conf.read_text() + "".join(
+            f"[member {name}]\nid = {4 + i}\naddress = 127.0.0.1:{20000 + i}\nrole = observer\n" for i, name in enumerate(down)))
+        p.start()
+
+        def leaders():
+            return {g["group"]: g["leader"] for g in answer(p.socket("a"), {"verb": "status"})["groups"]}
+        wait("all groups have a leader", lambda: None not in leaders().values())
+        leader = collections.Counter(leaders().values()).most_common(1)[0][0]
+        for group, name in leaders().items():
+            if name != leader:
+                p.elect(name, "transfer", leader, "-g", group)
+        wait("one member leads all groups", lambda: set(leaders().values()) == {leader})
+        for group in groups:
+            run_ = runs.enter_context(Talker(p.socket(leader, "run")))
+            holds("the run works", run_.hold(group).word == "GO", group)
+        wait("some findings are not shown", lambda: "more findings are not shown" in p.elect(leader, "doctor").stdout)
+        problems = {f["object"] for f in findings(p, leader) if f["severity"] != "note"}
+        holds("every problem is shown", problems >= set(down), set(down) - problems)
 
 
 @case
