@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #define JOURNAL_ENTRIES 256
-#define JOURNAL_TEXT    256
+#define JOURNAL_TEXT    384 /* for the audit of an order that names four members */
 #define JOURNAL_NAME    64
 
 /* Local users can cause entries of the kind WORK as often as they like. A separate ring buffer

@@ -73,9 +73,9 @@ static void write_outcome(const struct order *o, enum order_outcome outcome,
 static void audit(struct daemon *d, const struct order *o, const char *from, const char *member,
                   const char *did, const char *cause)
 {
-    char text[2 * JOURNAL_TEXT], what[JOURNAL_TEXT], by[80], term[ELECT_TERM_TEXT];
+    char text[2 * JOURNAL_TEXT], what[JOURNAL_TEXT], by[128], term[ELECT_TERM_TEXT];
     const char *to = o->leader != d->me->peer.id ? config_name(&d->config, o->leader) : NULL;
-    snprintf(by, sizeof by, "by uid %u, pid %d, on %.32s", (unsigned)o->uid, (int)o->pid,
+    snprintf(by, sizeof by, "by uid %u, pid %d, on %.63s", (unsigned)o->uid, (int)o->pid,
              from != NULL ? from : d->me->name);
     elect_term_text(o->term, term);
     if (o->successor != NULL)

@@ -10,7 +10,7 @@
 #define RECORDER_ENTRIES 6144
 #define RECORDER_LOUD    1024
 #define RECORDER_REASONS 32
-#define RECORDER_REASON  160
+#define RECORDER_REASON  208 /* for an order that names two members, or the end of a run */
 
 enum record_kind { RECORD_STEP, RECORD_SENT, RECORD_HEARD };
 enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };

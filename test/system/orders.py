@@ -161,6 +161,22 @@ def a_term_that_is_learned_late(_):
 
 
 @case
+def longest_names(_):
+    """The log and the flight recorder name all members that take part in an order, whatever the length of their names."""
+    names = [n * 63 for n in "abc"]
+    with LocalCluster(names, groups=("g" * 63,), times=STEADY_TIMES) as p:
+        leader, term = p.begin()
+        by, heir = [n for n in names if n != leader]
+        done = p.elect(by, "transfer", heir)
+        holds("the order is carried out", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
+        order = rf"{by}-\d+: hand over term {re.escape(term_text(term))} to {heir} \(by uid {os.getuid()}, pid \d+, on {by}\)\n"
+        for name, did in ((by, f"{by} sent {leader}"), (leader, f"{leader} received"), (by, f"{leader} accepted")):
+            holds("the audit is complete", re.search(f" {did} order {order}", p.log(name)), did, p.log(name)[-2000:])
+        said = p.elect(leader, "history", "--messages", "-o", "json").stdout
+        holds("the reason is complete", f"on {by} ordered it to hand over to {heir}) -> " in said, said)
+
+
+@case
 def no_member_could_take_over(_):
     with LocalCluster(roles={"b": "witness", "c": "witness"}, times=STEADY_TIMES.replace("renewal = 3s", "renewal = 1s")) as p:
         before = p.begin()
