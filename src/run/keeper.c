@@ -110,9 +110,16 @@ static pid_t command_pid(const struct keeper *k)
     return group > 0 && group != k->waiter ? group : 0;
 }
 
+/* Returns true if the waiter is already reaped, and its status shows that it was not killed before
+ * the command was executed. */
+static bool ended_by_itself(const struct keeper *k)
+{
+    return k->waiter == 0 && k->status != EXIT_SIGNAL + SIGKILL && k->status != EXIT_RUN_FAILED;
+}
+
 /* Reads the pipe `report`. If the pipe has been closed without a report, the command has been
- * executed. Otherwise stores the failure, which the user is told later. Must be called before the
- * waiter is reaped. */
+ * executed, unless it was killed before. Otherwise stores the failure, which the user is told
+ * later. */
 static void look_at_report(struct keeper *k)
 {
     struct command_failure f;
@@ -123,7 +130,7 @@ static void look_at_report(struct keeper *k)
     k->report = -1;
     if (got == sizeof f)
         k->failure = f;
-    else if (k->waiter > 0)
+    else if (k->waiter > 0 || ended_by_itself(k))
         note(k, NOTE_STARTED, (int)command_pid(k));
 }
 

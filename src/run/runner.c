@@ -335,19 +335,6 @@ static void conclude(struct runner *r)
     tell_end(r, &is, known, status);
 }
 
-static void look_at_keeper(struct runner *r)
-{
-    int status;
-    if (r->keeper == 0 || waitpid(r->keeper, &status, WNOHANG) != r->keeper)
-        return;
-    r->keeper = 0;
-    if (!WIFEXITED(status)) {
-        r->broken = true;
-        take_over(r);
-    }
-    conclude(r);
-}
-
 /* ---- hearing the daemon ---- */
 
 /* Writes what elect run does to the command when its time has run out, such as "ending sleep (pid
@@ -642,6 +629,20 @@ static void hear_keeper(struct runner *r)
     int none[2];
     while (r->pair >= 0 && packet_receive(r->pair, &n, sizeof n, none) == sizeof n)
         hear_note(r, &n);
+}
+
+static void look_at_keeper(struct runner *r)
+{
+    int status;
+    if (r->keeper == 0 || waitpid(r->keeper, &status, WNOHANG) != r->keeper)
+        return;
+    r->keeper = 0;
+    if (!WIFEXITED(status)) {
+        r->broken = true;
+        take_over(r);
+    }
+    hear_keeper(r); /* B may have sent its last notes just before its end */
+    conclude(r);
 }
 
 /* ---- health, while the run waits ---- */

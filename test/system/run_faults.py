@@ -501,6 +501,17 @@ def busy_machine(_):
 
 
 @case
+def end_is_seen_before_the_notes(_):
+    """The runner notices the end of the keeper before it has read the last notes of the keeper. It still reports that the command
+    was started."""
+    if not shutil.which("strace"):
+        raise NotHere("needs strace")
+    slow = ["strace", "-qq", "-o", "/dev/null", "-e", "trace=wait4", "-e", "inject=wait4:delay_enter=500000"]
+    with Fake() as f, Run(f, "--", "true", before=slow) as r:
+        holds("both are reported", r.end() == 0 and "started true" in r.err and "has ended (exit status 0)" in r.err, r.returncode, r.err)
+
+
+@case
 def killed_at_every_call(_):
     """The runner is killed at each system call that it makes before the command starts. The keeper is killed at the calls that it
     makes around its fork."""
