@@ -119,8 +119,10 @@ static void hear_holder(struct guardian *g, unsigned i)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got != 1 || word != TALK_IS_EMPTY) { /* no report: the work may go on for one lease */
-        g->estate[h->group].doubtful = elect_uv_now() + g->guard.page->lease;
-        tell_doubt(g, h);
+        elect_time now = elect_uv_now(), *doubtful = &g->estate[h->group].doubtful;
+        if (g->dead || now >= *doubtful) /* otherwise, local users could fill the log */
+            tell_doubt(g, h);
+        *doubtful = now + g->guard.page->lease;
     }
     close(h->fd);
     *h = g->holder[--g->holders];

@@ -127,6 +127,25 @@ def flood_of_turns(_):
         holds("repetitions are summed up at the end", re.search(r"has ended all its work: \w+ \(and \d+ similar entries within 60 s\)", said), said[-900:])
 
 
+@case
+def flood_of_lost_channels(_):
+    """A user closes the channel to the guardian of one run after another. The guardian logs the doubt, but not for each run."""
+    with LocalCluster("a", times=STEADY_TIMES) as p:
+        p.begin()
+        before = len(p.log("a").splitlines())
+        for _ in range(40):
+            with Talker(p.socket("a", "run")) as t:
+                t.say("HOLD", group="main")
+                t.until_hears("WAIT")
+                t.channel.close()
+                t.channel = None
+                holds("the run gets its turn", t.until_hears("GO"))
+                t.empty()
+        wait("the doubt is logged", lambda: "ended without reporting" in p.log("a"))
+        lines = p.log("a").splitlines()[before:]
+        holds("lines are few:", sum("ended without reporting" in line for line in lines) < 10, len(lines), lines[:5])
+
+
 def recorded(p, name):
     """Returns how many steps the flight recorder of that member has recorded."""
     question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
