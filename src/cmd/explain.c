@@ -129,16 +129,23 @@ static void print_line(const struct history *h, const struct history_change *c,
     args_wrapped(t.bytes, MARGIN);
 }
 
+/* Returns the length of "CAUSE" in "CAUSE -> EFFECT". The reason of a run, which is a part of the
+ * cause, may contain another arrow. */
+static size_t cause_length(const char *because)
+{
+    size_t length = strlen(because);
+    for (const char *at = because; (at = strstr(at, " -> ")) != NULL; at++)
+        length = (size_t)(at - because);
+    return length;
+}
+
 static void print_end(const struct history *h, const struct history_change *c)
 {
     if (c->old == NULL)
         return;
-    const char *effect = c->end != NULL ? strstr(c->end->because, " -> ") : NULL;
     if (c->how == HISTORY_END_OWN)
-        printf(
-            "Why %s stopped leading: %.*s.\n", c->old,
-            (int)(effect != NULL ? effect - c->end->because : (ptrdiff_t)strlen(c->end->because)),
-            c->end->because);
+        printf("Why %s stopped leading: %.*s.\n", c->old, (int)cause_length(c->end->because),
+               c->end->because);
     else if (c->how == HISTORY_END_GUARDIAN)
         printf("%s died (reported by its guardian).\n", c->old);
     else if (c->how == HISTORY_END_RELEASED)

@@ -22,7 +22,7 @@ from lib.elect_command import ELECT, explain, explained, run  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import LIMIT, member_of, signal_both, wait  # noqa: E402
-from lib.run_socket import clock  # noqa: E402
+from lib.run_socket import Talker, YIELDS, clock  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import LONG_TIMES, PATIENT_TIMES  # noqa: E402
 
@@ -203,6 +203,19 @@ def the_first_leader_is_not_the_highest(_):
         new, _term = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
         # The new leader is c, the heir, unless c was so slow that another member was faster.
         replays(p, next(n for n in "ab" if n != leader), new)
+
+
+@case
+def a_reason_with_an_arrow(_):
+    """The reason of a run is printed in full, even if it looks like the end of a rule."""
+    with members() as p:
+        old, _term = begin(p)
+        with Talker(p.socket(old, "run")) as t:
+            holds("the run works", t.hold().word == "GO")
+            t.empty(flags=YIELDS, why="a -> b failed")
+            leader, _term = p.leader(other_than=old)
+        said = " ".join(p.elect(leader, "explain").stdout.split())
+        holds("the whole reason", re.search(rf"Why {old} stopped leading: {old} resigns \(elect run \(pid \d+\) hands over: a -> b failed\)\. ", said), said)
 
 
 @case
