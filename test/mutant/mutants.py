@@ -878,7 +878,7 @@ MUTANTS = {
     "the lease of a client is not recorded": (
         "daemon/run_connection.c", "    w->guard.page->not_before[group] = latest;\n", "", "guardian client"),
     "a run that is late is not reported": (
-        "daemon/run_queue.c", "    c->reported = true;\n    run_connection_log(", "    c->reported = true;\n    (void)(", "guardian work-does-not-answer"),
+        "daemon/run_queue.c", "    run_connection_log_kind(c, LEVEL_WARNING, \"late\",", "    (void)(c, LEVEL_WARNING, \"late\",", "guardian work-does-not-answer"),
     "a resignation without effect is a step": (
         "daemon/run_requests.c", "    if (office->leader.token == 0 || office->leader.handing", "    if (false || office->leader.handing", "local_users flood-of-resignations"),
     "a run that hands over does not pay for it": (
@@ -891,6 +891,14 @@ MUTANTS = {
         "daemon/run_queue.c", "c->who.uid, w->config->groups, now);", "c->who.uid, 1, now);", "local_users many-groups-of-one-user"),
     "the runs of one user hide those of another": (
         "daemon/journal.c", "a->user != b->user || ", "", "journal each user is shown"),
+    "the words of a user make an entry unlike all others": (
+        "daemon/journal.c", "    if (a->kind != NULL && b->kind != NULL)", "    if (false)", "journal words of users are not compared"),
+    "the command of a run makes its start unlike all others": (
+        "daemon/run_queue.c", "run_connection_log_kind(c, 0, \"starts\", text,", "run_connection_log_kind(c, 0, NULL, text,", "local_users flood-of-turns"),
+    "each lost channel is logged": (
+        "daemon/guardian.c", "g->dead || now >= *doubtful", "true", "local_users flood-of-lost-channels"),
+    "the last notes of the keeper are not read": (
+        "run/runner.c", "    hear_keeper(r); /* B may", "    /* B may", "run_faults end-is-seen-before-the-notes"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
         "journal a burst is followed by single turns"),
