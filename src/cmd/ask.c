@@ -458,13 +458,13 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
 }
 
 /* Waits until the descriptor has data or the stream has ended. Returns false if this takes longer
- * than `seconds`. */
-static bool is_readable_within(int fd, unsigned seconds)
+ * than that many milliseconds. */
+static bool is_readable_within(int fd, unsigned milliseconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
     int ready;
     do
-        ready = poll(&one, 1, (int)seconds * 1000);
+        ready = poll(&one, 1, (int)milliseconds);
     while (ready < 0 && errno == EINTR);
     return ready > 0;
 }
@@ -478,9 +478,12 @@ static pid_t listener_of(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
 }
 
+#define DYING 300 /* milliseconds; a daemon disconnects a client that is silent for longer */
+
 /* Returns the reason why the daemon closed the stream. A daemon that exits closes its listening
  * sockets before it disconnects its clients. If the same process still listens, it has therefore
- * disconnected this command, as it does with any client that does not read. */
+ * disconnected this command, as it does with any client that does not read. The kernel closes the
+ * sockets of a killed daemon in any order, but soon closes a new connection, too. */
 static const char *why_ended(int fd)
 {
     struct sockaddr_un at;
@@ -488,7 +491,7 @@ static const char *why_ended(int fd)
     int again = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool same = again >= 0 && getpeername(fd, (struct sockaddr *)&at, &size) == 0 &&
                 connect(again, (struct sockaddr *)&at, size) == 0 && listener_of(fd) != 0 &&
-                listener_of(again) == listener_of(fd);
+                listener_of(again) == listener_of(fd) && !is_readable_within(again, DYING);
     if (again >= 0)
         close(again);
     return same ? "the daemon disconnected this command, which read too slowly: let the program "
@@ -530,7 +533,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
     json_decref(request);
     if (fd < 0)
         return status;
-    if (!is_readable_within(fd, seconds)) {
+    if (!is_readable_within(fd, seconds * 1000)) {
         close(fd);
         text_clear(&why);
         add_late(&why, seconds, "");

@@ -709,6 +709,22 @@ def slow_watch(_):
 
 
 @case
+def watch_a_killed_daemon(_):
+    """The kernel may disconnect the readers of a killed daemon before it closes the socket. They are not told that they are slow."""
+    with LocalCluster("a") as p:
+        for _round in range(4):
+            p.begin()
+            watchers = [subprocess.Popen([ELECT, "watch", "-c", p.conf, "--id", "a"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                        for _ in range(8)]
+            for watcher in watchers:
+                watcher.stdout.readline()
+            p.kill("a")
+            for watcher in watchers:
+                said = watcher.communicate()[1]
+                holds("the daemon has ended", watcher.returncode == 3 and said == "elect watch: the daemon has ended\n", said)
+
+
+@case
 def many_watch(_):
     with LocalCluster("a") as p:
         p.begin()
