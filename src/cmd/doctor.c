@@ -412,7 +412,7 @@ int cmd_doctor(int argc, char **argv)
         .name = "doctor",
         .usage = "doctor [GROUP] [OPTIONS]",
         .text =
-            "Find problems of the local member and its cluster. Print one line for each problem, "
+            "Find problems with the local member and its cluster. Print one line for each problem, "
             "the worst first, and say what to do.\nExit: 0 healthy; 1 warnings; 2 broken; 3 the "
             "daemon does not answer, or this user may not query it; 64 bad usage.",
         .max = 1};

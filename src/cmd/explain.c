@@ -90,7 +90,7 @@ static void print_head(const struct history *h, const struct history_change *c)
         printf("Before that, %s led for %.1f s.\n", c->old,
                (double)(c->end->over - c->before->at) / 1e6);
     else
-        printf("Before that, %s led; when it began is not recorded.\n", c->old);
+        printf("Before that, %s led; the start of its leadership is not recorded.\n", c->old);
     putchar('\n');
 }
 
@@ -152,8 +152,8 @@ static void print_end(const struct history *h, const struct history_change *c)
         printf("%s released its term; %s received the release.\n", c->old, h->name[c->end->member]);
     else if (history_mandated(h))
         printf("%s did not report that it stopped: no other member %s office before its lease %s "
-               "over.\n",
-               c->old, c->takes != NULL ? "took" : "can take", c->takes != NULL ? "was" : "is");
+               "ended.\n",
+               c->old, c->takes != NULL ? "took" : "can take", c->takes != NULL ? "had" : "has");
     else
         printf("%s did not report that it stopped: without a mandate, it may still lead.\n",
                c->old);

@@ -290,7 +290,8 @@ static int check_storm(struct request *r)
     if (r->troubles && s->processes.count < 3)
         return complain("troubles", "needs at least three processes: for example --processes 5");
     if (r->runs_given || r->experiment.faults > 0 || r->experiment.begin_given)
-        return complain(name, "draws its own faults: leave out --runs, --begin and single faults");
+        return complain(name,
+                        "generates its own faults: leave out --runs, --begin and single faults");
     if ((s->given >> SETTING_DELAY & 1) == 0)
         s->weather.delay_max = 5;
     s->lease = s->lease > 0 ? s->lease : 1000;

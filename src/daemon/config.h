@@ -68,7 +68,7 @@
       "how long each of these programs may take; default: 10s")                                    \
     X(CLUSTER, LOG_LEVEL, "log-level", "LEVEL",                                                    \
       "error, warning, notice, info or debug: least level to log; default: info")                  \
-    X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; of equal priorities, the highest id leads")       \
+    X(MEMBER, MEMBER_ID, "id", "N", "0 to 65535; if priorities are equal, the highest id leads")   \
     X(MEMBER, ADDRESS, "address", "HOST:PORT, ...",                                                \
       "one for each link; or dynamic: the source address of its packets")                          \
     X(MEMBER, ROLE, "role", "NAME", "member, witness (votes, never leads) or observer")            \

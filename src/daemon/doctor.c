@@ -176,11 +176,10 @@ static void check_heirs_run(struct daemon *d, unsigned group, elect_set ready)
                     leads),
                "start elect run on another member, too");
     else if (heir < d->elect.n && heir != leader && !may_have_run(d, group, heir))
-        remedy(
-            find(&d->doctor, DOCTOR_NOTE, "runs", (int)group, name,
-                 "the leader %s has a run, but the heir %s has none: nothing would work under it",
-                 leads, d->name[heir]),
-            "start elect run on %s, or set lead-only-with-runner = yes", d->name[heir]);
+        remedy(find(&d->doctor, DOCTOR_NOTE, "runs", (int)group, name,
+                    "the leader %s has a run, but the heir %s has none: no work would run on it",
+                    leads, d->name[heir]),
+               "start elect run on %s, or set lead-only-with-runner = yes", d->name[heir]);
 }
 
 static void check_readiness(struct daemon *d, unsigned group)
@@ -218,7 +217,7 @@ static void check_leader(struct daemon *d, unsigned group)
     if (now - since <= (elect_time)d->config.max_lease + ELECTION)
         return;
     remedy(find(&d->doctor, DOCTOR_BROKEN, "leader", (int)group, name,
-                "no leader is known for %.0f s", (double)(now - since) / SECOND),
+                "no leader has been known for %.0f s", (double)(now - since) / SECOND),
            "see elect explain -g %s and the other findings", name);
 }
 

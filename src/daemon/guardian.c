@@ -103,7 +103,7 @@ static void tell_doubt(struct guardian *g, const struct holder *h)
                  g->me->name);
     else
         snprintf(text, sizeof text,
-                 "would tell the other members one lease later if %s died within that lease",
+                 "if %s dies within one lease, its guardian reports the death one lease later",
                  g->me->name);
     say(g, LEVEL_WARNING, h->group, text, cause);
 }

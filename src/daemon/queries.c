@@ -393,8 +393,7 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
         return;
     if (!control_watch(client)) {
         snprintf(why, sizeof why,
-                 CONTROL_TOO_MANY
-                 "at most %d watchers of one user and %d of all users may be connected",
+                 CONTROL_TOO_MANY "at most %d watchers per user and %d in total may be connected",
                  CONTROL_WATCHES, CONTROL_WATCHERS);
         answer_refuse(client, why);
         return;

@@ -18,8 +18,9 @@ static int group_of(struct run_connection *c, const struct talk *asked)
         return -1;
     }
     if (config->mandate == ELECT_NO_MANDATE) {
-        run_connection_tell(c, TALK_REFUSED,
-                            "with mandate = none no leader has a lease: nothing can work under it");
+        run_connection_tell(
+            c, TALK_REFUSED,
+            "with mandate = none no leader has a lease, so no work can run under it");
         return -1;
     }
     return group;

@@ -20,7 +20,7 @@
 #define BACKLOG     1024
 
 static const char too_many[] =
-    "too many clients: at most 128 of one user and 256 of all users may be connected";
+    "too many clients: at most 128 per user and 256 in total may be connected";
 
 /* ---- reading ---- */
 

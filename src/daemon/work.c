@@ -251,7 +251,7 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
         return; /* members that never lead are not logged */
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "%s %s", w->me->name,
-             why != NULL ? "stands aside" : "stands ready to lead again");
+             why != NULL ? "stands aside" : "may lead again");
     w->calls->log(w->context, &(struct journal_note){.event = JOURNAL_WORK,
                                                      .level = LEVEL_NOTICE,
                                                      .group = (int)group,

@@ -12,7 +12,7 @@
     X(NO_STUCK, "no-stuck-participant", "at rest no process is still holding an election")         \
     X(ONE_LEADER, "one-leader", "two live processes never lead at the same time")                  \
     X(EVENTUALLY, "eventually-leader",                                                             \
-      "agreement can be reached from every world, once faults stop")                               \
+      "agreement can be reached from every state, once faults stop")                               \
     X(TERMINATION, "termination", "every election ends, once faults and new elections stop")       \
     X(ONE_PER_TERM, "one-per-term",                                                                \
       "mandate: no term has two leaders, two offices or two incarnations of its leader")           \

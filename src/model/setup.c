@@ -235,8 +235,8 @@ static bool check_mandate(const struct setup *s, struct text *complaint)
             return complain_word(complaint, setup_key(needs[i]),
                                  " needs mandate majority: add it, or leave this out");
     if (s->mandate == ELECT_MAJORITY && s->detector == 0)
-        return text_refuse(complaint, "a mandate needs the detector, whose heartbeats are its "
-                                      "rounds: leave detector off out");
+        return text_refuse(complaint, "a mandate needs the detector, because its rounds serve "
+                                      "as heartbeats: remove detector off");
     if (s->mandate == ELECT_MAJORITY && given(s, SETTING_LEADER) && s->leader >= 0)
         return text_refuse(complaint, "with a mandate no process leads at first: leave leader out");
     return true;

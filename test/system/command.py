@@ -171,7 +171,7 @@ def bad_usage():
     complains([*mandate, "--days", 1], "use it only with --storm")
     complains([*mandate, "--storm", "--days", 0], "1 to 10000")
     complains([*mandate, "--storm", "--replay", "x"], "expected a seed")
-    complains([*mandate, "--storm", "--begin", 1], "draws its own faults")
+    complains([*mandate, "--storm", "--begin", 1], "generates its own faults")
     complains(["sim", "--processes", 3, "--storm"], "add --mandate majority")
     complains(["sim", "--processes", 3, "--lease", 100], "needs mandate majority")
     complains(["sim", "--processes", 65, "--mandate", "majority"], "64")

@@ -732,7 +732,7 @@ def many_watch(_):
         try:
             for w in watchers:
                 w.stdout.readline()
-            expect("one more", answered("watch", "-S", p.socket("a")), 75, err="too many clients: at most 16 watchers of one user")
+            expect("one more", answered("watch", "-S", p.socket("a")), 75, err="too many clients: at most 16 watchers per user")
             expect("a query beside the watchers", p.elect("a", "is-leader"), 0, out="yes")
             expect("of a group", p.elect("a", "watch", "-g", "mian"), 1, err="did you mean main?")
             expect("of a group", p.elect("a", "history", "-g", "mian"), 1, err="did you mean main?")
