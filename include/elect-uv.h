@@ -155,7 +155,7 @@ struct elect_member_options {
     /* The library calls this function when a note arrives. A note is a short message that the host
      * of another member sent with elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
-    /* Returns the name of a member. Error messages then contain the name instead of the id. */
+    /* Returns the name of a member, which error messages then contain instead of its id. */
     const char *(*name)(void *context, uint16_t id);
     void *context;
 };

@@ -251,9 +251,9 @@ enum elect_event {
     X(ELECTED_FOLLOWS, ELECT_LOUD, "%a is elected -> %p follows %a and passes it on")              \
     X(ELECTED_BACK, ELECT_LOUD, "every process has seen the announcement -> %p removes it")        \
     /* rules of the mandate, for voters */                                                         \
-    X(GRANTS, ELECT_LOUD, "%p is bound by no other grant -> it grants")                            \
+    X(GRANTS, ELECT_LOUD, "%a asks for a mandate, and no other grant binds %p -> %p grants")       \
     X(GRANTS_AGAIN, ELECT_QUIET, "%p renews its grant to %a")                                      \
-    X(SAYS_AYE, ELECT_LOUD, "%p is bound by no other grant -> it would grant")                     \
+    X(SAYS_AYE, ELECT_LOUD, "%a asks first, and no other grant binds %p -> %p would grant")        \
     X(REFUSES_CONFIG, ELECT_LOUD,                                                                  \
       "%a counts other voters or asks for too long a lease -> %p refuses")                         \
     X(REFUSES_BOOT, ELECT_LOUD, "%p has just started and may have granted before -> it refuses")   \

@@ -284,9 +284,8 @@ static void reaped(void *context, pid_t child, int status)
     }
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        /* If a hook parent was killed while the member was alive, another process has killed it,
-         * and the hook may still be running. After the death of the member, the guardian itself
-         * kills hook parents. */
+        /* Only after the death of the member does the guardian kill hook parents. If a hook parent
+         * was killed before that, another process killed it, and the hook may still be running. */
         if (e->hook_parent == child && WIFSIGNALED(status) && !g->dead)
             e->killed = true;
         else if (e->hook_parent == child)
@@ -450,8 +449,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns the time at which the guardian must send the testament of a group, or check again whether
- * it may; ELECT_UNSET if the testament will never be sent. */
+/* Returns the time at which the guardian must tell the other members that its member is dead, or
+ * check again whether it may; ELECT_UNSET if it will never tell them. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -534,7 +533,7 @@ static void settle(struct guardian *g)
 {
     struct pollfd fds[HOLDERS];
     elect_time next;
-    while (take_note(g)) { /* a note may void a testament */
+    while (take_note(g)) { /* a note can forbid the report of the death */
     }
     kill_hooks(g);
     undo_hooks(g);

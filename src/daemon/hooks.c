@@ -22,8 +22,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Stops trying to run the hook on-follower. The work that the hook on-leader has started may then
- * continue, so the term must not be released before the end of the lease. */
+/* Stops retrying the on-follower hook. Work that the on-leader hook has started may then continue,
+ * so the term must not be released before the lease ends. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];

@@ -47,7 +47,7 @@ struct recorder {
         elect_time at;
         uint8_t group;
         char why[RECORDER_REASON];
-    } reason[RECORDER_REASONS]; /* why the member resigned, which the step's rule does not tell */
+    } reason[RECORDER_REASONS]; /* why members resigned, because a rule contains no reason */
 };
 
 void recorder_begin(struct recorder *r);

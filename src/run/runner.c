@@ -534,7 +534,7 @@ static void daemon_ended(struct runner *r)
         if (!is_still(r))
             lose(r, NOTE_STOP, what, "");
     } else {
-        give_back(r); /* the guardian may be alive, and wait for the end of this run's work */
+        give_back(r); /* a guardian that still runs waits for the end of this run's work */
         if (!r->told_away)
             TELL(r, "%s; waiting for a new one", what);
         waiting_renew(&r->waiting);

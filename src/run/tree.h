@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 struct tree {
-    pid_t waiter; /* a child in whose process group there are only descendants; 0: none */
+    pid_t waiter; /* a child whose process group contains only descendants; 0: none */
     const struct cgroup *cgroup; /* NULL, or a struct whose `fd` is -1: no control group */
     _Atomic int *steps;          /* counts the signalled processes; NULL: not counted */
 };

@@ -35,8 +35,8 @@ static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* Returns the highest number of any HELLO from the life in which the peer drew the nonce `echo`; 0
- * if that life is unknown. */
+/* Returns the number of the latest HELLO that the peer sent since it drew the nonce `echo`, which
+ * it does when it starts; 0 if the nonce is unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))

@@ -177,8 +177,7 @@ enum filter_samples member_samples(const struct elect_member *m);
 elect_time member_samples_due(const struct elect_member *m);
 /* Makes the socket filter let all samples pass again, if the time for this has come. */
 void member_sample(struct elect_member *m, elect_time now);
-/* Returns the reason for which packets of the peer are rejected, if enough of them were
- * rejected. */
+/* Returns why packets from the peer are rejected, if enough of them were rejected. */
 struct elect_rejected member_rejected(const struct elect_member *m, unsigned peer);
 
 /* ---- timers.c ---- */

@@ -68,7 +68,7 @@
 #define SESSION_LINKS  4
 #define SESSION_BOOT   16
 #define SESSION_TAGS   (5 * SESSION_KEYS) /* the most tags that one peer can have */
-#define SESSION_HEADER 8                  /* in DATA: the sequence of the sender's state */
+#define SESSION_HEADER 8 /* in DATA: the sequence number of the sender's state file */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
 #define SESSION_HELLOS 50 /* most HELLOs decrypted per turn of the loop: a fifth of its packets */
 
@@ -93,7 +93,8 @@ enum session_refusal {
 
 /* The facts about a peer that a member remembers even across its own restarts. */
 struct session_memory {
-    uint64_t sequence; /* the highest sequence of the peer's state in its present era */
+    /* the highest sequence number of the peer's state file, since that state was last lost */
+    uint64_t sequence;
     uint32_t incarnation;
     uint8_t boot[SESSION_BOOT]; /* the boot id of the peer's latest incarnation */
 };
@@ -117,7 +118,7 @@ struct session {
 
 /* The sessions of one life of a peer. */
 struct session_life {
-    uint64_t hellos; /* the highest number of any HELLO in this life */
+    uint64_t hellos; /* the number of the latest HELLO since this process started */
     uint64_t link_hellos[SESSION_LINKS];
     struct session with[SESSION_KEYS];
 };

@@ -105,8 +105,8 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
         world_duplicate(&w->world, flight);
 }
 
-/* Delivers the leader's heartbeat to one process, and loses its heartbeats to all other
- * processes. */
+/* Delivers the leader's heartbeat to one process, and drops its heartbeats to all other processes.
+ */
 static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;

@@ -35,7 +35,7 @@
 #include <string.h>
 
 #define NOW       0
-#define SOME_TIME 1 /* stands for a time that may come at any moment */
+#define SOME_TIME 1 /* a time that the search may reach at any moment */
 
 /*
  * The rounds of a term are numbered 2, 3 and so on, because the prevote has the number 1. If a

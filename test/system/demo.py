@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the demonstration from a user's view: demo.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests the demonstration as a user sees it: demo.py ELECT [CASE ... | --list] [--jobs N]
 
-Some cases run the demonstration in a terminal of tmux, send keys and inspect the captured screen. Other cases run the demonstration
+Some cases run the demonstration in a tmux terminal, send keys and inspect the captured screen. Other cases run the demonstration
 with its output in a pipe. No process, file or socket may remain, however the demonstration ends."""
 
 import json
@@ -31,7 +31,7 @@ def play(case):
 
 
 def processes():
-    """Returns the processes of elect that this case started, whatever their session or process group."""
+    """Returns all elect processes that this case started, in any session or process group."""
     found = []
     for pid in descendants():
         try:
@@ -218,7 +218,7 @@ def guides(_):
 
 @case
 def split_brain(_):
-    """Without a mandate a partition causes two leaders, and the screen reports them."""
+    """Without a mandate, a partition leads to two leaders, which the screen shows."""
     with Theatre("--mandate", "none") as t:
         first = t.leader()
         t.press(first, "x")

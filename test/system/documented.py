@@ -112,8 +112,7 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields the common leading digits of ten free ports, which differ only in the last digit. Each port of a document can thus
-    keep its last digit. The ports are outside of the ranges from which the kernel and lib/local_cluster.py choose ports."""
+    """Yields the leading digits of ten free ports that differ only in the last digit, so that a port in a document can be replaced by one with the same last digit. The ports are outside of the ranges from which the kernel and lib/local_cluster.py choose ports."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):

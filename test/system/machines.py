@@ -233,7 +233,7 @@ def play(function):
 
 @case
 def as_readme_says(m):
-    """The commands of README work as described there. Afterwards the unit restarts each process that is killed or stopped."""
+    """The commands in README work as README says. Afterwards the unit restarts each process that is killed or stopped."""
     m.install()
 
     def status_texts():

@@ -239,7 +239,7 @@ static void a_full_queue_drops_the_oldest(void **state)
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
     assert_int_equal(a.node.queue[0].origin, 3); /* the queue has dropped the lists of 1 and 2 */
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
-    /* the list of process 3 was sent last */
+    /* process 3 sent its list last */
     assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3);
 }
 
