@@ -159,21 +159,35 @@ static void print_end(const struct history *h, const struct history_change *c)
                c->old);
 }
 
+/* Prints how long there was no leader. If others reported the end of the old leader's office, its
+ * office ended between its last sign of life and that report. */
+static void print_gap(const struct history_change *c)
+{
+    const char *who = c->takes != NULL ? "There was no leader" : "No leader has been known";
+    bool reported = c->how == HISTORY_END_GUARDIAN || c->how == HISTORY_END_RELEASED;
+    int64_t most = c->gap + c->error, least = reported ? c->at - c->end->at - c->error : 0;
+    if (!c->measured)
+        return;
+    if (c->gap < -c->error)
+        printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
+    else if (is_exact(c))
+        printf("%s for %.1f ms.\n", who, milliseconds(c->gap));
+    else if (least > 0 && least < most)
+        printf("%s for %.1f to %.1f ms.\n", who, milliseconds(least), milliseconds(most));
+    else
+        printf("%s for at most %.1f ms.\n", who, milliseconds(most));
+}
+
 static void print_tail(const struct history *h, const struct history_change *c)
 {
     uint64_t silent = 0, slow = 0;
     struct text t;
     if (c->left_out > 0)
-        printf("%15s%u more steps: elect history --messages\n", "", c->left_out);
+        printf("%15s%u more step%s: elect history --messages\n", "", c->left_out,
+               c->left_out == 1 ? "" : "s");
     putchar('\n');
     print_end(h, c);
-    if (c->measured && c->gap >= -c->error)
-        printf("%s for %s%.1f ms.\n",
-               c->takes != NULL ? "There was no leader" : "No leader has been known",
-               is_exact(c) ? "" : "at most ",
-               milliseconds(is_exact(c) ? c->gap : c->gap + c->error));
-    else if (c->measured)
-        printf("Both led for %.1f ms.\n", milliseconds(-c->gap));
+    print_gap(c);
     for (unsigned i = 0; i < h->members; i++) {
         silent |= (uint64_t)(!h->complete[i] && !h->in_part[i]) << i;
         slow |= (uint64_t)h->in_part[i] << i;

@@ -455,8 +455,12 @@ static void leave(struct daemon *d)
         const struct elect_node *node = elect_member_node(d->member, i);
         holds = holds || (node->mandated && elect_in_office(node, elect_uv_now()));
     }
-    if (!holds)
-        end(d, 0);
+    if (holds)
+        return;
+    char text[JOURNAL_TEXT];
+    snprintf(text, sizeof text, "%s has stopped", d->me->name);
+    daemon_log(d, JOURNAL_STOPPED, -1, text);
+    end(d, 0);
 }
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }

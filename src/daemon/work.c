@@ -246,9 +246,9 @@ static void stand_aside_or_ready(struct work *w, unsigned group)
     g->ready = aside ? now + READY_PERIOD : g->ready;
     struct elect_input in = elect_happens(why != NULL ? ELECT_ASIDE : ELECT_READY, now);
     elect_member_tell(w->member, group, &in);
-    if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) ||
-        (node->saved.membership.members >> me & 1) == 0)
-        return; /* members that never lead are not logged */
+    bool may_lead = (node->saved.membership.members >> me & 1) != 0;
+    if ((elect_aside(node) >> me & 1) == (aside ? 1 : 0) || !may_lead || w->leaves)
+        return; /* the log already says that the member shuts down */
     char text[JOURNAL_TEXT];
     snprintf(text, sizeof text, "%s %s", w->me->name,
              why != NULL ? "stands aside" : "may lead again");
