@@ -1,5 +1,5 @@
-/* Skips cases, and parts of cases, that cannot run on this machine. tools/tier counts and lists the
- * lines that these macros print. */
+/* Macros to skip cases, or parts of cases, that cannot run on this machine. tools/tier counts and
+ * lists the lines that they print. */
 #ifndef ELECT_TEST_SKIP_H
 #define ELECT_TEST_SKIP_H
 
@@ -7,7 +7,6 @@
 
 #define SKIP_PART(part, why) print_message("skipped: %s: %s\n", part, why)
 
-/* Ends the case and reports it as skipped. */
 #define SKIP_CASE(why)                                                                             \
     do {                                                                                           \
         SKIP_PART(__func__, why);                                                                  \

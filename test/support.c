@@ -132,9 +132,8 @@ static bool binds(const struct sockaddr *address, int *fd)
     return bind(*fd, address, size) == 0;
 }
 
-/* Reserves a block of sixteen ports below the range from which the kernel assigns ports. This
- * process keeps the last port of the block bound until it exits, so that other processes and
- * lib/local_cluster.py do not use the block. */
+/* Reserves a block of sixteen ports below the kernel's ephemeral range. The last port stays bound
+ * until this process exits, which keeps other processes and lib/local_cluster.py off the block. */
 uint16_t own_ports(void)
 {
     static uint16_t first;

@@ -1,4 +1,4 @@
-/* Helpers that the tests share. */
+/* Helpers shared by the tests. */
 #ifndef ELECT_TEST_SUPPORT_H
 #define ELECT_TEST_SUPPORT_H
 
@@ -14,22 +14,21 @@
 
 #include <sys/socket.h>
 
-/* Sets up an experiment from keys and values, for example "algorithm bully processes 0..7 down 7
- * begin 4". */
+/* Sets up an experiment from keys and values, such as "algorithm bully processes 0..7 down 7 begin
+ * 4". */
 void describe(struct experiment *e, const char *words);
 
-/* Formats the words of an experiment as printf() does, plays it, and returns its world. */
+/* Like hold_words(), with a format as in printf(). */
 const struct world *hold_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns the numbers in a set as text: "0,3,4,". */
 const char *list(uint64_t set);
 
-/* Plays an experiment with a seed and returns its world, a static object that the next call
- * overwrites. */
+/* Plays an experiment and returns its world, a static object that the next call overwrites. */
 const struct world *hold(const struct experiment *e, uint64_t seed);
 const struct world *hold_words(const char *words);
 const struct play *last_play(void);
 
-/* One process that a test steps by hand, and the output of its last elect_step(). */
+/* A process that a test steps by hand, and the output of its last step. */
 struct actor {
     struct elect_config config;
     struct elect_node node;
@@ -44,8 +43,7 @@ bool actor_starts(const struct actor *a, enum elect_event timer);
 bool actor_stops(const struct actor *a, enum elect_event timer);
 /* Returns the first of 15 ports that no other test uses, including the Python suites. */
 uint16_t own_ports(void);
-/* Stores the first free port at or after `port` in the address, and returns the number after that
- * port. */
+/* Stores the first free port from `port` on in the address, and returns the port after it. */
 uint16_t choose_port(struct sockaddr *address, uint16_t port);
 
 #define SET(rank) ((elect_set)1 << (rank))

@@ -1,5 +1,5 @@
-/* Decodes arbitrary bytes as a message from an authenticated sender. If that succeeds, encodes the
- * message again, checks that this changes nothing, and passes the message to a process. */
+/* Decodes arbitrary bytes as a message, encodes it again, checks that nothing has changed, and
+ * passes the message to a process. */
 #include "elect.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     size_t size = elect_encode(&c, &m, copy);
     assert(elect_decode(&c, copy, size, &again) && memcmp(&m, &again, sizeof m) == 0);
-    /* the message may have become shorter, because the decoder drops unknown processes */
+    /* the decoder drops unknown processes, so the message may be shorter */
     assert(size <= length - 2);
     take(&c, &m, (uint8_t)(bytes[0] / 7 % n));
     return 0;

@@ -1,4 +1,4 @@
-/* Passes each file of a folder to the fuzz target once, so that tests run the target without a
+/* Passes each file of a folder to the fuzz target, so that tests can run the target without a
  * fuzzer. */
 #include <dirent.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ static int replay(const char *path)
     }
     size_t length = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
-    /* a buffer of the exact size lets a sanitizer detect reads beyond its end */
+    /* exact size, so that a sanitizer detects reads beyond the end */
     uint8_t *exact = malloc(length + 1);
     for (size_t k = 0; exact != NULL && k < length; k++)
         exact[k] = bytes[k];

@@ -1,5 +1,5 @@
-/* Passes arbitrary requests to the code that answers the clients of a control socket. The socket
- * and the member are stand-ins, which only count the answers. */
+/* Passes arbitrary requests to the control socket's request handler. The socket and the member are
+ * stubs that only count the answers. */
 #include "../../src/daemon/daemon.h"
 #include "../../src/daemon/run_connection.h"
 #include "../../src/daemon/run_queue.h"
@@ -236,7 +236,7 @@ static void begin(void)
     d.name[1] = "b";
     d.words = (struct words){.config = &d.elect, .name = d.name};
     recorder_begin(&d.recorder);
-    /* fills the flight recorder, so that requests can ask for its entries */
+    /* fill the flight recorder, so that requests can ask for its entries */
     for (unsigned i = 0; i < 40; i++) {
         const struct elect_message said = {.type = ELECT_GRANT, .term = 65538, .round = i};
         struct elect_input in = elect_received(1, &said, i);
@@ -246,8 +246,8 @@ static void begin(void)
     }
 }
 
-/* Handles a note (a short message) from another member: a question, an order, or an answer for
- * which a client waits. */
+/* Handles a note from another member: a question, an order, or an answer that a client waits
+ * for. */
 static void note(const uint8_t *bytes, size_t length)
 {
     struct control_client client = {.waits = true, .asks = 1, .order = 7, .peer = 2};

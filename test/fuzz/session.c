@@ -1,5 +1,4 @@
-/* Passes arbitrary packets to a session, and also correctly encrypted packets with arbitrary
- * content. */
+/* Passes arbitrary packets to a session, some of them correctly encrypted. */
 #include "../../src/runtime/session.h"
 
 #include <assert.h>
@@ -31,7 +30,7 @@ static void begin(struct sessions *s, uint16_t id)
     sessions_add_peer(s, (uint16_t)(3 - id), &nothing);
 }
 
-/* Writes a correctly encrypted HELLO or REJECT with this content. */
+/* Builds a correctly encrypted HELLO or REJECT with this content. */
 static size_t seal(struct sessions *s, const uint8_t *bytes, size_t length, uint64_t number,
                    uint8_t *out)
 {
@@ -66,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         sessions_take(&s, 2000 + number, 0, out, size, &e);
         assert(e.answer_length <= SEAL_MAX_PACKET && e.length == 0);
         sessions_take(&s, 2000 + number, 0, out, size, &e);
-        assert(e.news != SESSION_OPENED); /* a duplicate of a packet never opens a session */
+        assert(e.news != SESSION_OPENED); /* duplicates never open a session */
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Opens a state file in which one slot has arbitrary content and a correct checksum. */
+/* Opens a state file with arbitrary bytes and a correct checksum in one slot. */
 #include "../../src/runtime/store.c"
 
 #include <sodium.h>

@@ -1,6 +1,6 @@
-/* Sends arbitrary messages from several runs and clients to a run socket. Meanwhile the leader
- * changes, and the guardian sometimes does not answer. The sockets are real, but stand-ins replace
- * the member and the guardian. */
+/* Sends arbitrary messages from several runs and clients to a run socket, while the leader changes
+ * and the guardian sometimes does not answer. The sockets are real; the member and the guardian are
+ * stubs. */
 #include "../../src/daemon/run_socket.c"
 
 #include <assert.h>
@@ -83,7 +83,7 @@ struct elect_rule work_resign(struct work *w, unsigned group, const char *why)
 {
     assert(group < config.groups);
     assert(why != NULL && memchr(why, 0, JOURNAL_TEXT) != NULL);
-    assert(w->group[group].holder == NULL && now >= w->group[group].last); /* no work runs */
+    assert(w->group[group].holder == NULL && now >= w->group[group].last);
     return (struct elect_rule){leads ? ELECT_RULE_RESIGNS : ELECT_RULE_HAS_NO_OFFICE, 0, 0};
 }
 
@@ -150,7 +150,7 @@ static void leave(unsigned i)
     uv_run(&loop, UV_RUN_NOWAIT);
 }
 
-/* Checks what must be true after every step. */
+/* Checks the invariants. */
 static void look(void)
 {
     unsigned holders[2] = {0};
@@ -161,7 +161,7 @@ static void look(void)
         if (c->stage == RUN_HOLDS) {
             holders[c->group]++;
             assert(work.group[c->group].holder == c);
-            /* if there is a guardian, it has taken over the channel to this run */
+            /* a guardian takes over the run's channel */
             assert(c->channel < 0 || !work_is_guarded(&work));
             assert(!c->loose || !work_is_guarded(&work) || work.group[c->group].is_void);
         }
@@ -210,7 +210,7 @@ static void happen(uint8_t what)
     case 1: hears = !hears; break;
     case 2: now += what * 50; break;
     case 3: acknowledge(what); break;
-    /* once the channel to the guardian is closed, it is never opened again */
+    /* a closed channel to the guardian is never reopened */
     case 4: work.guard.channel = what < 16 ? -1 : work.guard.channel; break;
     case 5: node.mandate.leader.token = node.mandate.leader.token == 0 ? 65537 : 0; break;
     case 6:

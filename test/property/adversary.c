@@ -1,26 +1,25 @@
 /*
- * Tests the mandate against an adversary. Every message may arrive at any time, any number of times
- * or never. Any process may believe at any time that it is elected. Processes crash and restart,
- * with or without their saved state, and leave testaments. Leaders resign and change the voters.
- * There is no simulated network, no election, and no time except the ticks of the clocks.
+ * Tests the mandate against an adversary. A message may arrive at any time, repeatedly or never,
+ * and any process may believe at any time that it is elected. Processes crash and restart, with or
+ * without their saved state, and leave death reports. Leaders resign and change the voters. There
+ * is no simulated network, no election, and no time except the ticks of the clocks.
  *
  *     test_adversary any|bounded|thefts|groups [HISTORIES [FIRST]]
  *
- * any: the clocks tick at any rate. No token is used twice, and no voter grants a term that is
- * smaller than one it granted before (P1 and P2 in docs/guarantees.md).
+ * any: the clocks tick at any rate. No token is used twice, and no voter grants a smaller term
+ * than one it granted before (P1 and P2 in docs/guarantees.md).
  *
- * bounded: no clock is ever more than a tick ahead of another. With such clocks, no two processes
- * lead at the same time, and every later token is larger (P3).
+ * bounded: no clock is ever more than a tick ahead of another. No two processes lead at the same
+ * time, and every later token is larger (P3).
  *
- * thefts: like bounded or groups, but testaments of living members are stolen and sent. A member
- * whose testament was sent may lead in that term until it hears from its successor, so that two
- * members may lead at the same time. Otherwise, no two members lead at the same time, and all later
- * offices obey the rules.
+ * thefts: like bounded or groups, but death reports of living members are stolen and sent. Such a
+ * member may lead in that term until it hears from its successor, so two members may lead at once.
+ * Otherwise no two members do, and all later offices obey the rules.
  *
- * groups: all clocks show the same time. Each move involves a random set of processes, and all
- * messages between them arrive immediately: a process becomes a candidate and gets all answers, or
- * a leader renews, changes the voters, or resigns. In this way, one part of a cluster gets far
- * ahead of another.
+ * groups: all clocks show the same time. Each move picks a random set of processes and delivers
+ * all messages between them at once: a process becomes a candidate and gets all answers, or a
+ * leader renews, changes the voters, or resigns. This takes one part of a cluster far ahead of
+ * another.
  */
 #include "../../src/model/claims.h"
 #include "../../src/model/dice.h"
@@ -33,7 +32,7 @@
 #define STEPS 600
 #define POOL  4096
 #define LEASE 8
-/* the clocks may differ by a tick when a lease begins, and by another tick when it ends */
+/* clocks may differ by a tick when a lease begins, and by another when it ends */
 #define GRAIN 2
 
 struct letter {
@@ -47,19 +46,19 @@ struct history {
     struct elect_node node[MAX];
     struct elect_saved disk[MAX];
     bool up[MAX], bounded, groups, started, changing;
-    bool steady; /* true if the lease never changes */
+    bool steady; /* the lease never changes */
     unsigned ticks[MAX];
     struct claims claims[MAX];
-    elect_term latest; /* the largest token ever used */
+    elect_term latest; /* largest token used so far */
     struct letter pool[POOL];
     unsigned letters, offices, changes, readmissions;
     elect_term testament[MAX];
     bool thefts;
-    /* the largest term whose testament was sent while its leader was alive */
+    /* largest term whose death report was sent while its leader was alive */
     elect_term stolen[MAX];
-    /* for each process, the term in which its office began (a later term may continue it) */
+    /* for each process, the first term of its office, which later terms may continue */
     elect_term first[MAX];
-    /* how often two processes led at the same time because a testament was stolen */
+    /* how often two processes led at once after a stolen death report */
     unsigned overlaps;
     const char *broken;
 };
@@ -84,9 +83,9 @@ static void perform(struct history *h, uint8_t i, const struct elect_output *out
     }
 }
 
-/* Returns true if a stolen testament has ended grants on which the office of process i still
- * relies. Usually an office that continues in a later term relies only on newer grants. But after
- * the lease has been shortened, the longer grants of the stolen term may still count. */
+/* Returns true if a stolen death report has ended grants that process i still relies on. An office
+ * usually relies only on the grants of its latest term, but after the lease has been shortened, the
+ * longer grants of the stolen term may still count. */
 static bool is_stolen(const struct history *h, uint8_t i)
 {
     return h->node[i].mandate.leader.token <= h->stolen[i] ||
@@ -132,7 +131,7 @@ static void step(struct history *h, uint8_t i, struct elect_input in)
     judge(h, i, before, &out);
 }
 
-/* Nominates a process, as if it had won an election. These histories contain no real elections. */
+/* Nominates a process as if it had won an election. These histories contain no real elections. */
 static void nominate(struct history *h, uint8_t i)
 {
     struct elect_node *node = &h->node[i];
@@ -165,7 +164,7 @@ static void tick(struct history *h, uint8_t i)
 
 static bool forgot(const struct history *h, uint8_t i) { return h->disk[i].incarnation == 0; }
 
-/* Starts a process that has lost its state, and so does not know what it has granted. */
+/* Starts a process that has lost its state and does not know what it has granted. */
 static void readmit(struct history *h, uint8_t i)
 {
     struct elect_output out;
@@ -175,7 +174,7 @@ static void readmit(struct history *h, uint8_t i)
     elect_readmit(&h->config, &h->node[i], i, ++h->readmissions, 0, &out);
 }
 
-/* Deletes the state of a process, unless another process has also lost its state: too few processes
+/* Deletes the state of a process, unless another one has lost its state, too: too few processes
  * would then remember the grants. */
 static void lose_state(struct history *h, uint8_t i)
 {
@@ -201,7 +200,7 @@ static void leave_testament(struct history *h, uint8_t i)
     send_testament(h, i);
 }
 
-/* Sends the testaments of all members that lead, and of some that may be about to lead. */
+/* Sends the death reports of all leaders, and of some members that may be about to lead. */
 static void steal_testaments(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -217,7 +216,7 @@ static void change(struct history *h, uint8_t i)
     const struct elect_membership *m = &h->node[i].saved.membership;
     elect_set bit = (elect_set)1 << below(h, h->config.n);
     elect_set members = m->voters & bit ? m->members & ~bit : m->members | bit;
-    /* the leader may change the membership again at once, because the lease is never shortened */
+    /* the lease is never shortened, so the next change may follow at once */
     if (h->steady)
         h->node[i].mandate.time[ELECT_NEXT_CHANGE] = ELECT_UNSET;
     step(h, i, elect_changes(members, m->voters ^ bit, 0));
@@ -235,7 +234,6 @@ static void restart(struct history *h, uint8_t i)
     perform(h, i, &out);
 }
 
-/* Every leader changes the membership. */
 static void change_somewhere(struct history *h)
 {
     for (uint8_t i = 0; i < h->config.n; i++)
@@ -275,7 +273,7 @@ static void move(struct history *h)
 
 /* ---- groups ---- */
 
-/* Delivers all messages between members of the group, including those that they send in reply. */
+/* Delivers all messages within the group, including replies. */
 static void settle(struct history *h, elect_set group, unsigned from)
 {
     for (unsigned k = from; k < h->letters && h->broken == NULL; k++) {
@@ -291,7 +289,7 @@ static void pass_time(struct history *h, unsigned ticks)
         elect_shift(&h->node[i], -(elect_time)ticks);
 }
 
-/* Makes the process act at once whenever it would wait for a timer. It still waits for grants. */
+/* Makes the process act as if its timers were due. It still waits for grants. */
 static void hurry(struct history *h, uint8_t i)
 {
     elect_time *time = h->node[i].mandate.time;
@@ -300,8 +298,7 @@ static void hurry(struct history *h, uint8_t i)
     step(h, i, elect_happens(ELECT_ALARM, 0));
 }
 
-/* Makes a leader request a larger term for itself, because its own voter reports that it has
- * promised a larger term. */
+/* Makes a leader request a larger term, because its own voter has promised one. */
 static void succeed_itself(struct history *h, uint8_t i)
 {
     struct elect_mandate *m = &h->node[i].mandate;
@@ -326,8 +323,8 @@ static void tell_members(struct history *h, uint8_t from, uint8_t to)
         step(h, to, elect_received(from, &m, 0));
 }
 
-/* Renews the office of the process with the grants of this group until the process may change the
- * membership again. */
+/* Renews the process's office with grants from this group until it may change the membership
+ * again. */
 static void lead_on(struct history *h, uint8_t i, elect_set group)
 {
     const elect_time *time = h->node[i].mandate.time;
@@ -399,7 +396,7 @@ static void play(struct history *h, uint64_t seed)
     h->config.max_lease = 4 * LEASE;
     h->changing = seed % 5 < 2;
     h->steady = seed % 2 == 0;
-    /* if `stable` is set, PRESENT messages also spread changes of the membership */
+    /* `stable`: PRESENT messages also spread changes of the membership */
     h->config.stable = seed % 3 == 0 && !groups;
     if (elect_config_mandate(&h->config, LEASE, 2, 0, GRAIN) != ELECT_FINE)
         abort();
@@ -407,7 +404,7 @@ static void play(struct history *h, uint64_t seed)
         restart(h, i);
     h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
-        if (below(h, 40) == 0 && !h->steady) /* changes the length of the lease for all processes */
+        if (below(h, 40) == 0 && !h->steady) /* a new lease for all processes */
             elect_config_mandate(&h->config, LEASE * (1 + below(h, 4)), 2, 0, GRAIN);
         if (groups)
             move_group(h);
@@ -439,7 +436,7 @@ int main(int argc, char **argv)
         "%llu histories, %llu offices, %llu changes of membership, %llu overlaps after a theft\n",
         (unsigned long long)histories, (unsigned long long)offices, (unsigned long long)changes,
         (unsigned long long)overlaps);
-    /* the test also fails if these events were so rare that the histories tested too little */
+    /* fail if too few of these events occurred to test anything */
     return offices < histories / 10 || changes < histories / 100 ||
            (h.thefts && overlaps < histories / 100);
 }

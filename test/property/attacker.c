@@ -1,15 +1,14 @@
 /*
  * Tests the sessions against an attacker that has a copy of every packet ever sent. The attacker
  * delays, drops, repeats, changes and reflects packets, while members restart, restore snapshots,
- * run as clones, and install, use, remove and reinstall keys in any order. The test checks that
- *  - a member accepts a message at most once, and only if the sender addressed it to this life
- *    (this execution) of the member,
- *  - a member that knows a later state of the sender accepts no message that the sender sent in an
- *    earlier state,
+ * run as clones, and change their keys in any order. The test checks that
+ *  - a member accepts a message at most once, and only if it was addressed to this run of the
+ *    member,
+ *  - a member that knows a later state of the sender accepts no message sent in an earlier state,
  *  - a repeated packet never shows that a link works,
  *  - no honest member is told to stop,
- *  - when the attacker rests and all members have a common key, all members can communicate, send
- *    few HELLOs, and know which keys the others have.
+ *  - once the attacker rests and all members share a key, all members can communicate, send few
+ *    HELLOs, and know each other's keys.
  */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/session.h"
@@ -27,7 +26,7 @@
 #define WORDS   8192
 #define SHOWN   4096
 #define LINKS   2
-#define KEYS    3 /* their ids are 1 to 3 */
+#define KEYS    3 /* ids 1 to 3 */
 #define SECOND  1000000u
 
 struct letter {
@@ -35,32 +34,28 @@ struct letter {
     uint8_t bytes[SEAL_MAX_PACKET];
 };
 
-/* The disk of a member. */
 struct disk {
     uint32_t incarnation;
     uint64_t sequence;
     struct session_memory known[MEMBERS];
 };
 
-/* One start of a member. */
 struct life {
     unsigned member;
-    bool earlier;      /* true if this life started from a restored snapshot */
-    bool lost;         /* true if the member has lost its state and says so */
-    uint64_t sequence; /* the sequence number of the state at the start of the life */
+    bool earlier;      /* started from a restored snapshot */
+    bool lost;         /* has lost its state and says so */
+    uint64_t sequence; /* the state's sequence number at the start */
     uint32_t incarnation;
     uint64_t began, ended;
     uint8_t boot[SESSION_BOOT];
 };
 
-/* The ids of the keys in the slots of a member; 0 means an empty slot. A member keeps its keys when
- * it restarts. */
+/* Key ids by slot, 0 if the slot is empty. Keys survive a restart. */
 struct ring {
     uint8_t id[SESSION_KEYS], use;
 };
 
-/* A word, which is the content of a DATA packet: the sender's life, the number of the word, and the
- * nonce of the receiver's life. */
+/* The content of a DATA packet: the sender's life, the word's number, and the receiver's nonce. */
 struct word {
     uint32_t life, number;
     uint8_t to[SEAL_NONCE];
@@ -77,11 +72,11 @@ static struct {
     unsigned life_count;
     struct ring ring[MEMBERS];
     uint32_t words, eras;
-    /* for each member, the latest life of each other member from which it has accepted a message */
+    /* latest life of member j that member i has accepted a message from: heard[lost][i][j] */
     uint32_t heard[2][MEMBERS][MEMBERS];
-    /* what each member knew about each other member before it opened their current session */
+    /* what each member knew about each peer before it opened the current session */
     struct session_memory knew[MEMBERS][MEMBERS];
-    /* the words (DATA packets) that the current life of each member has accepted */
+    /* words accepted by the current life of each member */
     bool taken[MEMBERS][WORDS];
     struct {
         uint32_t life;
@@ -91,7 +86,7 @@ static struct {
     unsigned showings;
     struct letter pool[POOL];
     unsigned letters, delivered, hellos;
-    uint64_t got; /* the number of words that members have accepted */
+    uint64_t got; /* number of accepted words */
     const char *wrong;
 } w;
 
@@ -147,7 +142,7 @@ static bool has(unsigned i, uint8_t id)
     return id != 0 && (w.ring[i].id[0] == id || w.ring[i].id[1] == id);
 }
 
-/* Changes the keys of a member in any possible way, even if the change cuts off other members. */
+/* Changes a member's keys at random, even if this cuts off other members. */
 static void turn_keys(unsigned i)
 {
     uint8_t id = (uint8_t)(1 + below(KEYS)), other = w.ring[i].use ^ 1u;
@@ -206,7 +201,7 @@ static void send_packet(const uint8_t *bytes, size_t length)
 {
     if (length == 0)
         return;
-    if (w.letters == POOL) { /* the older half of the packets is lost */
+    if (w.letters == POOL) { /* drop the older half of the packets */
         memmove(w.pool, w.pool + POOL / 2, POOL / 2 * sizeof w.pool[0]);
         w.letters = POOL / 2;
         w.delivered = w.delivered > POOL / 2 ? w.delivered - POOL / 2 : 0;
@@ -219,8 +214,8 @@ static void send_packet(const uint8_t *bytes, size_t length)
 
 static uint8_t slot_of(unsigned i, const uint8_t *bytes) { return bytes[5] != w.ring[i].id[0]; }
 
-/* Sends a DATA packet with the next word to member j. If `lost`, the packet is addressed to a
- * process that has j's number but has lost its state. */
+/* Sends the next word to member j or, if `lost`, to a process with j's number that has lost its
+ * state. */
 static void say(unsigned i, unsigned j, bool lost)
 {
     size_t (*seal)(struct sessions *, unsigned, const uint8_t *, size_t, uint8_t *) =
@@ -231,7 +226,7 @@ static void say(unsigned i, unsigned j, bool lost)
     struct word word = {.life = w.life[i], .number = w.words};
     if (seal(s, peer_index(i, j), (const uint8_t *)"", 0, out) == 0)
         return;
-    /* the nonce with which `out` was sealed */
+    /* the session that sealed `out` */
     struct session *n = &(lost ? &p->lost : &p->now)->with[slot_of(i, out)];
     memcpy(word.to, n->nonce, SEAL_NONCE);
     w.words++;
@@ -253,8 +248,7 @@ static void remember(unsigned i, unsigned j, bool at_once)
         w.node[i].sequence = ++w.disk[i].sequence;
 }
 
-/* Returns true if the life began with an older state than the one in `knew`. Each era counts its
- * sequence numbers separately. */
+/* Returns true if the life began with an older state than `knew`. Sequence numbers are per era. */
 static bool is_older(const struct life *life, const struct session_memory *knew)
 {
     uint32_t era = ELECT_ERA(life->incarnation), known = ELECT_ERA(knew->incarnation);
@@ -287,8 +281,7 @@ static void hear(unsigned i, unsigned j, uint8_t slot, const struct session_even
     w.got++;
 }
 
-/* Checks that a session never connects this process to one that exited before this process started.
- */
+/* Checks that no session connects this process to one that exited before it started. */
 static void check_peer(unsigned i, const struct session_memory *knows)
 {
     for (unsigned k = 1; k < w.life_count; k++)
@@ -353,7 +346,7 @@ static void attack(unsigned i)
         deliver(i, l.bytes, l.length);
 }
 
-/* Sends up to 19 consecutive recorded packets again, in their original order. */
+/* Replays up to 19 consecutive packets in their original order. */
 static void repeat(unsigned i)
 {
     unsigned first = (unsigned)below(w.letters + 1), count = (unsigned)below(20);
@@ -363,7 +356,7 @@ static void repeat(unsigned i)
     }
 }
 
-/* Delivers the next packet once and to its destination, as a working network does. */
+/* Delivers the next packet once, to its destination. */
 static void deliver_next(void)
 {
     if (w.delivered >= w.letters)
@@ -375,7 +368,7 @@ static void deliver_next(void)
             deliver(i, l.bytes, l.length);
 }
 
-/* Deletes the state of a member, and restarts it. */
+/* Restarts a member without its state. */
 static void forget(unsigned i)
 {
     memset(&w.disk[i], 0, sizeof w.disk[i]);
@@ -390,8 +383,8 @@ static bool can_speak(unsigned i, unsigned j)
     return sessions_seal(&w.node[i], peer_index(i, j), (const uint8_t *)"", 0, out) > 0;
 }
 
-/* Restarts a member that has lost its state, if all other members can answer it. The member gets a
- * new era (a range of incarnations), which no other member has seen. */
+/* Restarts a member that has lost its state, if all other members can answer it. It gets a new era
+ * (a range of incarnations) that no other member has seen. */
 static void come_back(unsigned i)
 {
     for (unsigned j = 0; j < MEMBERS; j++)
@@ -416,7 +409,7 @@ static void move(void)
     else if (w.tampered[i] && !w.up[i] && below(4) == 0)
         forget(i);
     else if (w.tampered[i] && (kind > 94 || !w.up[i]))
-        return; /* a member is not restarted after another member has told it to stop */
+        return; /* a member that was told to stop is not restarted */
     else if (!w.up[i])
         start(i);
     else if (w.lost[i] && below(8) == 0)
@@ -442,7 +435,7 @@ static void move(void)
         forget(i);
 }
 
-/* Installs a key in a free slot. If there is none, the new key replaces a key other than `keep`. */
+/* Installs a key in a free slot or, if there is none, in place of a key other than `keep`. */
 static void give(unsigned i, uint8_t id, uint8_t keep)
 {
     const uint8_t *has_now = w.ring[i].id;
@@ -456,7 +449,7 @@ static void give(unsigned i, uint8_t id, uint8_t keep)
     add_key(i, slot, id);
 }
 
-/* Installs one key, which all members then use, or two keys, of which each member uses one. */
+/* Installs one key for all members, or two keys, of which each member uses one. */
 static void agree_on_keys(void)
 {
     uint8_t first = (uint8_t)(1 + below(KEYS)), second = (uint8_t)(1 + first % KEYS);
@@ -475,7 +468,7 @@ static bool are_honest(unsigned i, unsigned j)
     return i != j && !w.tampered[i] && !w.tampered[j] && !w.lost[i] && !w.lost[j];
 }
 
-/* Runs the network without an attacker for `turns` steps of 50 ms each. */
+/* Runs the network without an attacker for `turns` steps of 50 ms. */
 static void pass(unsigned turns, bool talking)
 {
     for (unsigned turn = 0; turn < turns; turn++) {
@@ -492,8 +485,7 @@ static void pass(unsigned turns, bool talking)
     }
 }
 
-/* Checks what member i knows about the keys of member j, and which of its own keys member i
- * uses. */
+/* Checks what member i knows about member j's keys, and which key it uses. */
 static void check_keys(unsigned i, unsigned j, bool one_key)
 {
     const struct letter *last = &w.pool[w.letters - 1];
@@ -504,7 +496,7 @@ static void check_keys(unsigned i, unsigned j, bool one_key)
             wrong("a member is wrong about the keys of another");
 }
 
-/* Checks that honest members reach each other within seconds, and accept each other's packets. */
+/* Checks that honest members reach each other within seconds and accept each other's packets. */
 static void calm(void)
 {
     bool one_key = true;
@@ -512,7 +504,7 @@ static void calm(void)
     for (unsigned i = 0; i < MEMBERS; i++)
         if (!w.up[i] && !w.tampered[i])
             start(i);
-    bool talking = below(2) == 0; /* if false, members send only HELLOs, and no DATA */
+    bool talking = below(2) == 0;
     pass((unsigned)below(40), talking);
     agree_on_keys();
     for (unsigned i = 1; i < MEMBERS; i++)
@@ -535,7 +527,7 @@ static void calm(void)
             }
     pass(20, true);
     w.hellos = 0;
-    /* during five seconds, each of the six paths may carry a HELLO and its answer twice a second */
+    /* five seconds; each of the six paths may carry a HELLO and its answer twice a second */
     pass(100, true);
     bool all = are_honest(0, 1) && are_honest(1, 2);
     if (all && w.hellos > (one_key ? 0 : 5 * MEMBERS * (MEMBERS - 1) * 2 * 2))
@@ -574,6 +566,6 @@ int main(int argc, char **argv)
     }
     printf("%llu histories, %llu words accepted\n", (unsigned long long)histories,
            (unsigned long long)got);
-    /* with fewer accepted words, the histories would have tested too little */
+    /* fewer accepted words would have tested too little */
     return got < histories;
 }

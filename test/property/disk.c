@@ -1,10 +1,7 @@
-/*
- * Runs the real store over a simulated disk that may fail at every call. A kill leaves the page
- * cache intact. After a power failure, every sector that was not synced may have its old content,
- * its new content, or garbage. Some slots of the file cannot be read, either during one run of the
- * process or forever. No acknowledged write may be lost, and the store must open the file whenever
- * the file can be read.
- */
+/* Runs the store on a simulated disk that may fail at any call. A kill keeps the page cache. After
+ * a power failure, every unsynced sector has its old content, its new content, or garbage. Some
+ * slots of the file cannot be read, either during one run of the process or forever. No
+ * acknowledged write may be lost, and the store must open whenever the file can be read. */
 #include "../../src/model/dice.h"
 #include "../../src/runtime/store.h"
 
@@ -21,14 +18,14 @@ static struct {
     struct dice dice;
     uint8_t durable[STORE_SIZE], cache[STORE_SIZE];
     bool dirty[SECTORS];
-    unsigned left; /* the number of calls until the disk fails */
-    bool cut;      /* true for a power failure, false for a kill */
-    unsigned bad;  /* the slots that cannot be read, as bits */
+    unsigned left; /* number of calls until the disk fails */
+    bool cut;      /* a power failure, not a kill */
+    unsigned bad;  /* bits of the unreadable slots */
 } disk;
 
 static uint64_t below(uint64_t bound) { return dice_below(&disk.dice, bound); }
 
-/* Returns true if this call fails. After a failure all later calls fail, too. */
+/* Returns true if this call fails. All later calls then fail, too. */
 static bool fails(void)
 {
     if (disk.left == 0)
@@ -52,7 +49,7 @@ static int disk_read(void *context, void *bytes, size_t length, uint64_t offset)
     return 0;
 }
 
-/* Writes to the page cache. The kernel may write any part of it back at any time. */
+/* Writes to the page cache. Any part of it may reach the disk at any time. */
 static int disk_write(void *context, const void *bytes, size_t length, uint64_t offset)
 {
     bool last = fails();
@@ -85,7 +82,7 @@ static void die(void)
         if (disk.dirty[i]) {
             if (below(2) == 0)
                 flush(i);
-            if (below(8) == 0) /* the power failed while this sector was written */
+            if (below(8) == 0) /* the power failed during this write */
                 disk.durable[i * SECTOR + below(SECTOR)] ^= 1;
             memcpy(disk.cache + i * SECTOR, disk.durable + i * SECTOR, SECTOR);
             disk.dirty[i] = false;
@@ -94,8 +91,8 @@ static void die(void)
 
 static const struct store_file file = {disk_read, disk_write, disk_sync, NULL};
 
-/* Opens the store and writes ever larger promises until the disk fails. Returns a description of
- * any violation, or NULL. */
+/* Opens the store and writes growing promises until the disk fails. Returns a violation, or
+ * NULL. */
 static const char *live(struct store *s, struct state *state, uint64_t *tried, uint64_t *told)
 {
     enum store_error error = store_open(s, &file, state);

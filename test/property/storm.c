@@ -1,13 +1,13 @@
 /*
- * Plays 20,000 random schedules for each algorithm. Each schedule is a storm, followed by a calm. A
- * storm has loss, duplication, reordering, crashes, recoveries and partitions. Some processes are
- * down from the beginning, and some stay down. In the calm, all live processes must agree on the
- * highest of them within a time limit.
+ * Plays 20,000 random schedules for each algorithm. A schedule is a storm of loss, duplication,
+ * reordering, crashes, recoveries and partitions, followed by a calm. Some processes are down from
+ * the beginning, and some stay down. In the calm, all live processes must agree on the highest of
+ * them within a time limit.
  *
  *     test_storm ALGORITHM [SCHEDULES [FIRST]]
  *
- * The seed determines the whole schedule; FIRST is the seed of the first one. If a schedule fails,
- * the test prints the command that replays it.
+ * The seed determines the whole schedule; FIRST is the first seed. If a schedule fails, the test
+ * prints the command that replays it.
  */
 #include "../../src/sim/experiment.h"
 
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An experiment, and the command line that repeats it. */
 struct storm {
     struct experiment experiment;
     struct text command;
@@ -55,7 +54,7 @@ static void add_fault(struct storm *s, enum fault_kind kind, const char *option)
     say(s, option, text);
 }
 
-/* Adds up to two random faults: a crash without a recovery, and a partition that heals. */
+/* Adds up to two faults: a crash without recovery, and a partition that heals. */
 static void draw_faults(struct storm *s, struct dice *d, unsigned n, unsigned storm)
 {
     struct experiment *e = &s->experiment;
@@ -84,7 +83,7 @@ static void draw(struct storm *s, const char *algorithm, uint64_t seed)
     dice_seed(&d, seed, DICE_SHUFFLE);
     unsigned n = 2 + (unsigned)dice_below(&d, seed % 16 == 0 ? 40 : 7),
              delay = 1 + (unsigned)dice_below(&d, 5);
-    /* the storm ends after 8T, when every crashed process has recovered */
+    /* the storm ends after 8T; by then every crashed process has recovered */
     unsigned storm = 8 * 2 * delay + 8;
     experiment_init(e);
     text_clear(&s->command);

@@ -1,7 +1,7 @@
 /*
- * A walk consists of random moves that do not depend on any clock. Messages are reordered, lost and
- * duplicated, timers fire early and late, and processes crash and recover. After the last fault,
- * time passes normally, and all live processes must agree on the highest of them.
+ * Plays random walks that no clock controls. Messages are reordered, lost and duplicated, timers
+ * fire early and late, and processes crash and recover. After the last fault, time passes
+ * normally, and all live processes must agree on the highest of them.
  *
  *     test_walk ALGORITHM [WALKS [FIRST]]
  */

@@ -1,5 +1,5 @@
-/* Tests that a member that stands aside still votes but does not try to lead: presence.c,
- * handover.c and voter.c. */
+/* Tests a member that stands aside: it votes, but does not try to lead (presence.c, handover.c and
+ * voter.c). */
 #include "mandate.h"
 
 static struct elect_message hand(elect_term e)
@@ -20,7 +20,7 @@ static void grants_aside(struct voter *v, uint8_t from, bool aside)
     hears(v, from, m);
 }
 
-/* Returns the lowest of three processes, after leader 2 has handed its office over to it. */
+/* Returns process 0 of three after leader 2 has handed its office over to it. */
 static struct voter *heir(void)
 {
     struct voter *v = watchful(3, 0);
@@ -96,7 +96,7 @@ static void a_leader_names_no_successor_that_stands_aside(void **state)
     resigns(v, 0);
     assert_rule(&v->a, RESIGNS);
     grants_aside(v, 1, false);
-    /* the named successor now stands aside, while the leader's work is stopping */
+    /* the successor stands aside while the leader's work is still stopping */
     grants_aside(v, 0, true);
     happens(v, ELECT_STOPPED);
     assert_true(sends(v, ELECT_HAND, &m));

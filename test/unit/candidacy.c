@@ -1,5 +1,5 @@
 /* Tests candidates: what they ask for, how long they wait, and what they do when they lose. Each
- * test corresponds to one sentence of the comments in office.c. */
+ * test covers one sentence of the comments in office.c. */
 #include "mandate.h"
 
 static void a_nominee_asks_before_it_raises_a_term(void **state)
@@ -14,7 +14,7 @@ static void a_nominee_asks_before_it_raises_a_term(void **state)
     assert_int_equal(v->a.out.sends, 0);
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
-    /* the process persists its promise before it asks another voter */
+    /* the promise is persisted before another voter is asked */
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.used, term(1, 2));
@@ -26,9 +26,9 @@ static void answers_to_an_earlier_question_do_not_count(void **state)
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     v->now += LEASE / 2;
-    happens(v, ELECT_ALARM); /* the candidate gives up */
+    happens(v, ELECT_ALARM);
     v->now = elect_alarm(&v->a.node);
-    happens(v, ELECT_ALARM); /* the candidate asks again, for the same term */
+    happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
@@ -48,7 +48,7 @@ static void a_member_that_has_just_started_uses_no_term(void **state)
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     hears(v, 0, reply(v, ELECT_AYE));
-    hears(v, 1, reply(v, ELECT_AYE)); /* the process's own voter may have promised another term */
+    hears(v, 1, reply(v, ELECT_AYE)); /* its own voter may have promised another term */
     assert_rule(&v->a, REFUSED);
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.saved.used, 0);
@@ -72,15 +72,15 @@ static void a_lost_candidacy_is_released_and_tried_again_later(void **state)
     hears(v, 1, no);
     assert_rule(&v->a, REFUSED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    /* the refusals of both voters have expired by then, so a majority may grant */
+    /* both refusals have expired by then, so a majority may grant */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     v->now += 40;
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* When another candidacy ends, its voters may grant again, but the other candidate may be the first
- * to ask them. So this candidate backs off before it asks. */
+/* When a rival's candidacy ends, its voters may grant again. The rival may be the first to ask
+ * them, so this candidate backs off. */
 static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(void **state)
 {
     struct voter *v = candidate(3);
@@ -90,7 +90,7 @@ static void a_released_candidacy_ends_the_wait_for_its_lease_with_a_back_off(voi
     no.remaining = 40;
     hears(v, 0, no);
     hears(v, 1, no);
-    releases(v, 2, term(1, 2)); /* the candidate's own RELEASE does not end its wait */
+    releases(v, 2, term(1, 2));
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
     releases(v, 1, term(1, 1));
     elect_time retry = elect_alarm(&v->a.node);
@@ -108,7 +108,7 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
         no.reason = ELECT_REFUSED_STALE;
         no.in_the_way = term(2 + attempt, 1);
         hears(v, 0, no);
-        /* in the CONFIRMING stage, a refusal from one voter does not end the candidacy */
+        /* while CONFIRMING, one refusal does not end the candidacy */
         if (v->a.node.mandate.candidate.stage == ELECT_CONFIRMING)
             hears(v, 1, no);
         assert_rule(&v->a, REFUSED);
@@ -122,7 +122,6 @@ static void a_released_candidacy_shortens_no_back_off(void **state)
     }
 }
 
-/* When an office is released, candidates stop waiting for the end of its lease. */
 static void a_released_office_ends_the_wait_of_those_who_followed_it(void **state)
 {
     struct voter *v = begin(3, 2);
@@ -130,7 +129,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     (void)state;
     leads.leading = 1;
     hears(v, 1, leads);
-    happens(v, ELECT_SUSPECT); /* the follower suspects its leader and becomes a candidate */
+    happens(v, ELECT_SUSPECT);
     struct elect_message no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_HELD;
     no.remaining = 90;
@@ -144,8 +143,7 @@ static void a_released_office_ends_the_wait_of_those_who_followed_it(void **stat
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
 }
 
-/* A voter refuses without a write to its disk, so its refusal may arrive before the grants of the
- * other voters. */
+/* A refusal needs no disk write, so it may overtake the grants of other voters. */
 static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
 {
     struct voter *v = candidate(3);
@@ -159,12 +157,12 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     struct voter alone = *v;
     elect_time patient = elect_alarm(&v->a.node);
     v->now++;
-    hears(v, 0, no); /* the same refusal again does not prolong the wait */
+    hears(v, 0, no);
     assert_int_equal(elect_alarm(&v->a.node), patient);
     grants(v, 1);
     grants(v, 2);
     assert_true(elect_leads(&v->a.node, v->now));
-    /* after this time no grant for this candidacy can be in flight */
+    /* no grant for this candidacy can still be in flight */
     alone.now += elect_shortest_office(&alone.a.config);
     assert_int_equal(elect_alarm(&alone.a.node), alone.now);
     happens(&alone, ELECT_ALARM);
@@ -172,8 +170,8 @@ static void a_larger_promise_of_one_voter_does_not_end_a_candidacy(void **state)
     assert_true(sends_release(&alone));
 }
 
-/* After a candidate has released its term, its voters may promise to follow another process, so
- * late grants must not count. */
+/* After a RELEASE, the voters may promise to follow another process, so late grants must not
+ * count. */
 static void a_released_candidacy_never_takes_office(void **state)
 {
     struct voter *v = candidate(3);
@@ -192,8 +190,8 @@ static void a_released_candidacy_never_takes_office(void **state)
     }
 }
 
-/* A voter refuses a term as closed if the term has been released. Another candidate may use the
- * RELEASE as a certificate, so the candidacy must end. */
+/* A voter refuses a released term as closed. Another candidate may use the RELEASE as a
+ * certificate, so the candidacy must end. */
 static void a_closed_term_ends_its_candidacy_at_once(void **state)
 {
     struct voter *v = candidate(5);
@@ -219,7 +217,7 @@ static void a_refused_prevote_releases_nothing(void **state)
     v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.asked,
-                     term(8, 2)); /* the new term is above the one in the refusal */
+                     term(8, 2)); /* above the term in the refusal */
 }
 
 static void without_answers_a_candidate_gives_up(void **state)

@@ -120,7 +120,6 @@ void is_quiet(int64_t since, int64_t pause)
     assert_true(!is_readable || now() >= since + pause);
 }
 
-/* Checks that the client has asked a question that the daemon has not answered yet. */
 void question_is_under_way(void)
 {
     asks(0, ELECT_CLIENT_LATE);
@@ -165,7 +164,6 @@ int leave(void **state)
     return chdir("/") != 0 || rmdir(folder) != 0 ? -1 : 0;
 }
 
-/* Returns true in a child process, which runs until the test ends. */
 bool in_a_child(void)
 {
     pid_t parent = getpid();

@@ -1,5 +1,5 @@
-/* A fake daemon for client_answers.c and client_life.c. Calls of the client library do not block in
- * these tests, so that the daemon can answer between two calls. */
+/* A fake daemon for client_answers.c and client_life.c. The client's calls do not block here, so
+ * the daemon can answer between two calls. */
 #ifndef ELECT_TEST_CLIENT_H
 #define ELECT_TEST_CLIENT_H
 
@@ -17,17 +17,17 @@
 
 #define PATH    "member-1.run"
 #define MS      1000          /* microseconds */
-#define LEASE   (600000 * MS) /* long enough that no lease ends while the machine stalls */
+#define LEASE   (600000 * MS) /* no lease ends while the machine stalls */
 #define RENEWAL (LEASE / 4)
-#define SILENCE (1000 * MS) /* the time after which the client repeats a question */
-/* the time between two attempts to connect: see src/client/client.c */
+#define SILENCE (1000 * MS) /* until the client repeats a question */
+/* between two attempts to connect: see src/client/client.c */
 #define RETRY      (200 * MS)
 #define FOREVER    120000 /* milliseconds, for events that take one second at most */
 #define OTHER_USER 12345
 
-extern char folder[64]; /* the temporary folder of the test, which contains the socket */
+extern char folder[64]; /* temporary folder of the test, with the socket */
 extern int listener, connection;
-extern struct talk heard; /* the latest packet from the client */
+extern struct talk heard; /* the client's latest packet */
 extern struct elect_client *client;
 extern struct elect_client_answer answer;
 extern pid_t helper;
@@ -50,18 +50,18 @@ void daemon_tells(int64_t left);
 /* The client. */
 void asks(int64_t patience, enum elect_client_error expected);
 bool readable_within(int milliseconds);
-/* checks that the client's descriptor is not readable during the pause */
+/* checks that the client's descriptor stays unreadable during the pause */
 void is_quiet(int64_t since, int64_t pause);
 void question_is_under_way(void); /* checks that the client waits for an answer */
-void is_told(int64_t left);       /* waits for the client's question, and answers it */
+void is_told(int64_t left);
 
 int enter(void **state);
 int leave(void **state);
-bool in_a_child(void); /* returns true in a child process that runs until the test ends */
+bool in_a_child(void); /* true in a child process, which runs until the test ends */
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
-/* Each of these runs the tests in one file, and returns the number of tests that failed. */
+/* Each runs the tests in one file and returns the number of failed tests. */
 int test_answers(void);
 int test_life(void);
 

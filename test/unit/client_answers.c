@@ -1,4 +1,4 @@
-/* Tests how a client handles answers from the daemon that are valid, invalid, late or missing. */
+/* Tests how a client handles valid, invalid, late and missing answers. */
 #include "client.h"
 
 #include "../skip.h"
@@ -43,7 +43,7 @@ static void a_member_that_does_not_lead_has_no_token(void **state)
     assert_int_equal(answer.deadline, 0);
     assert_int_equal(elect_client_left(&answer), 0);
     assert_string_equal(answer.leader, "b");
-    /* while another member leads, the client waits for news from the daemon before it asks again */
+    /* another member leads, so the client waits for news before it asks again */
     assert_false(readable_within(20));
     answer.deadline = INT64_MAX;
     assert_false(elect_client_valid(&answer));
@@ -131,7 +131,7 @@ static void a_late_promise_is_valid(void **state)
     (void)state;
     question_is_under_way();
     asks(5 * MS, ELECT_CLIENT_LATE);
-    daemon_hears_nothing(); /* the client asks only once */
+    daemon_hears_nothing();
     daemon_tells(LEASE);
     asks(5 * MS, ELECT_CLIENT_FINE);
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
@@ -177,14 +177,13 @@ static void an_unanswered_question_is_repeated(void **state)
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     assert_true(heard.stamp > late.stamp);
-    send_packet(late); /* this answer is out of date, and no call waits for it */
+    send_packet(late);
     daemon_tells(0);
     asks(0, ELECT_CLIENT_FINE);
     assert_false(answer.leads);
 }
 
-/* The client repeats an unanswered question even within one call, so that a lost answer delays the
- * call by a second and not until its timeout. */
+/* A lost answer delays the call by a second, not until its timeout. */
 static void an_unanswered_question_is_repeated_in_one_call(void **state)
 {
     (void)state;
@@ -228,7 +227,7 @@ static struct talk altered(unsigned how)
     switch (how) {
     case 0: t.magic = 0x52454c45; break;
     case 1: t.word = TALK_WORD_COUNT; break;
-    case 2: t.word = TALK_GO; break; /* a daemon sends GO only to runs */
+    case 2: t.word = TALK_GO; break; /* sent only to runs */
     case 3: t.word = TALK_LEASE; break;
     case 4: t.lease = 0; break;
     case 5: t.term = 0; break;
@@ -253,7 +252,6 @@ static void an_invalid_packet_ends_the_connection(void **state)
         send_packet(altered(how));
         asks(0, ELECT_CLIENT_NONSENSE);
         assert_false(answer.leads);
-        /* the client has closed the connection */
         assert_int_equal(recv(connection, &byte, 1, 0), 0);
     }
 }
@@ -271,7 +269,7 @@ static void packets_of_another_size_end_the_connection(void **state)
         assert_false(answer.leads);
     }
     question_is_under_way();
-    send_bytes(t, 0); /* an empty packet looks like the end of the connection */
+    send_bytes(t, 0); /* looks like the end of the connection */
     asks(0, ELECT_CLIENT_LATE);
     accept_client();
     daemon_hears(TALK_LEASE);
@@ -290,7 +288,7 @@ static void answers_with_other_stamps_are_ignored(void **state)
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);
     daemon_tells(LEASE);
-    daemon_tells(LEASE); /* a second copy changes nothing */
+    daemon_tells(LEASE);
     asks(0, ELECT_CLIENT_FINE);
     assert_true(answer.leads);
     asks(0, ELECT_CLIENT_LATE);
@@ -314,8 +312,8 @@ static void endless_news_do_not_block_a_call(void **state)
     assert_true(now() - begin < FOREVER * MS);
 }
 
-/* A call that must not wait reads only a limited number of packets. In this test, more packets than
- * that come before the answer. */
+/* A call that must not wait reads only a limited number of packets. Here, more than that come
+ * before the answer. */
 static void a_call_reads_a_bounded_number_of_packets(void **state)
 {
     int room = 1 << 22;

@@ -1,5 +1,5 @@
-/* Tests when a client asks its daemon, what it does when the daemon exits or restarts, how it
- * resigns, and how it is opened. */
+/* Tests when a client asks, what it does when the daemon exits or restarts, how it resigns, and how
+ * it is opened. */
 #include "client.h"
 
 #include "../skip.h"
@@ -22,7 +22,7 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
 {
     (void)state;
     int fd = elect_client_fd(client);
-    assert_true(readable_within(0)); /* the client has not asked yet */
+    assert_true(readable_within(0));
     question_is_under_way();
     is_quiet(heard.stamp, SILENCE);
     struct talk t = packet(TALK_TOLD, LEASE);
@@ -30,7 +30,6 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     send_packet(t);
     asks(0, ELECT_CLIENT_FINE);
     assert_true(readable_within(FOREVER));
-    /* the client renews as often as the daemon renews its office */
     assert_true(now() >= heard.stamp + 20 * MS);
     assert_true(now() < heard.stamp + LEASE / 2);
     assert_true(elect_client_valid(&answer));
@@ -41,7 +40,7 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     assert_false(readable_within(0));
     daemon_says(TALK_NEWS);
     assert_true(readable_within(0));
-    assert_true(readable_within(0)); /* the descriptor stays readable until the client asks */
+    assert_true(readable_within(0));
     asks(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_LEASE);
     is_quiet(heard.stamp, SILENCE);
@@ -50,8 +49,8 @@ static void the_descriptor_is_readable_when_it_is_time_to_ask(void **state)
     assert_int_equal(elect_client_fd(client), fd);
 }
 
-/* If the daemon does not say when to renew, or names a time that is too late, the client renews
- * when half of the remaining time has passed. */
+/* If the daemon names no renewal time, or one that is too late, the client renews after half of the
+ * remaining time. */
 static void a_short_promise_is_renewed_in_time(void **state)
 {
     (void)state;
@@ -64,7 +63,7 @@ static void a_short_promise_is_renewed_in_time(void **state)
             assert_true(readable_within(FOREVER));
             assert_true(now() >= heard.stamp + 150 * MS);
         } else {
-            /* on a very slow machine, the deadline passes before the client receives the answer */
+            /* on a slow machine, the deadline may pass before the answer is read */
             assert_true(now() >= heard.stamp + 300 * MS);
         }
         daemon_ends();
@@ -87,7 +86,7 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_true(readable_within(0));
     int64_t begin = now();
     asks(0, ELECT_CLIENT_NO_DAEMON);
-    is_quiet(begin, RETRY); /* the client tries again, but not immediately */
+    is_quiet(begin, RETRY);
     assert_true(readable_within(FOREVER));
     asks(100 * MS, ELECT_CLIENT_NO_DAEMON);
     daemon_starts(SOCK_SEQPACKET, 16);
@@ -96,7 +95,7 @@ static void a_client_finds_a_daemon_that_comes_back(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* The daemon restarts so quickly that the client does not notice the restart until it has asked. */
+/* The daemon restarts so fast that the client does not notice until it has asked. */
 static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
 {
     (void)state;
@@ -108,8 +107,7 @@ static void a_client_finds_a_restarted_daemon_in_one_call(void **state)
     }
 }
 
-/* During one call, a client does not keep reconnecting to a process that closes each connection
- * immediately. */
+/* One call does not keep reconnecting to a process that closes each connection at once. */
 static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
 {
     _Atomic unsigned *connections =
@@ -130,15 +128,14 @@ static void a_process_that_hangs_up_immediately_is_not_a_daemon(void **state)
     munmap((void *)connections, sizeof *connections);
 }
 
-/* A forked child has a copy of the connection. The client's epoll must not keep reporting that
- * copy. */
+/* A forked child has a copy of the connection, which the client's epoll must not keep reporting. */
 static void forked_children_do_not_disturb_a_client(void **state)
 {
     int status;
     (void)state;
     is_told(LEASE);
     if (in_a_child()) {
-        daemon_ends(); /* closes the child's copies of the daemon's descriptors */
+        daemon_ends();
         raise(SIGSTOP);
     }
     assert_int_equal(waitpid(helper, &status, WUNTRACED), helper);
@@ -149,7 +146,6 @@ static void forked_children_do_not_disturb_a_client(void **state)
     is_quiet(begin, RETRY);
 }
 
-/* If the daemon's queue is full, a client that may wait does so until there is room. */
 static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = PATH};
@@ -177,14 +173,14 @@ static void a_client_waits_while_the_queue_of_the_daemon_is_full(void **state)
 static void a_client_reports_that_its_work_has_stopped(void **state)
 {
     (void)state;
-    elect_client_stopped(client); /* no daemon runs, so the client cannot report anything */
+    elect_client_stopped(client); /* no daemon to report to */
     is_told(LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
     assert_false(readable_within(0));
 }
 
-/* The daemon sent the answer before it learned that the client's work had stopped. */
+/* The answer was sent before the daemon learned that the work had stopped. */
 static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
 {
     (void)state;
@@ -192,7 +188,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     struct talk told = packet(TALK_TOLD, LEASE);
     elect_client_stopped(client);
     daemon_hears(TALK_EMPTY);
-    assert_true(readable_within(0)); /* the client no longer waits for an answer, so it must ask */
+    assert_true(readable_within(0));
     send_packet(told);
     asks(0, ELECT_CLIENT_LATE);
     assert_false(answer.leads);
@@ -203,8 +199,7 @@ static void a_client_that_has_stopped_ignores_an_earlier_answer(void **state)
     assert_int_equal(answer.deadline, heard.stamp + LEASE);
 }
 
-/* Two questions have different stamps (the times at which they are asked), even in quick
- * succession. */
+/* Stamps (the times of questions) differ even in quick succession. */
 static void no_two_questions_have_the_same_stamp(void **state)
 {
     int64_t before = 0;
@@ -235,9 +230,9 @@ static void resigning_is_done_or_refused(void **state)
     daemon_hears(TALK_RESIGN);
     daemon_says(TALK_NEWS);
     daemon_says(TALK_DONE);
-    resigns(0, ELECT_CLIENT_FINE); /* reports the answer to the first request */
+    resigns(0, ELECT_CLIENT_FINE);
     daemon_hears_nothing();
-    assert_true(readable_within(0)); /* news arrived in the meantime, so the client must ask */
+    assert_true(readable_within(0));
     resigns(0, ELECT_CLIENT_LATE);
     daemon_hears(TALK_RESIGN);
     struct talk t = packet(TALK_REFUSED, 0);
@@ -291,12 +286,12 @@ static void resigning_works_with_a_new_daemon_and_fails_without_one(void **state
     accept_client();
     daemon_hears(TALK_RESIGN);
     hang_up();
-    resigns(0, ELECT_CLIENT_NO_DAEMON); /* the outcome of the resignation is unknown */
+    resigns(0, ELECT_CLIENT_NO_DAEMON); /* the request's outcome is unknown */
     daemon_ends();
     resigns(1000 * MS, ELECT_CLIENT_NO_DAEMON);
 }
 
-/* A daemon that does not read lets its queue fill up. Even then, no call may wait forever. */
+/* The queue of a daemon that does not read fills up. Even then, no call may wait forever. */
 static void a_full_queue_does_not_block_a_call(void **state)
 {
     unsigned said = 0;
@@ -307,7 +302,7 @@ static void a_full_queue_does_not_block_a_call(void **state)
         assert_true(on_its_way);
         daemon_says(TALK_DONE);
         if (elect_client_resign(client, 0) != ELECT_CLIENT_FINE)
-            break; /* the client has sent no request to which this DONE could belong */
+            break; /* DONE without a request */
         said++;
     }
     assert_true(said > 1 && said < 10000);
@@ -328,7 +323,6 @@ static void refused_questions_say_why(void **state)
     asks(0, ELECT_CLIENT_REFUSED);
     assert_string_equal(elect_client_why(client), PATH ": no such group: main");
     is_quiet(heard.stamp, SILENCE);
-    /* the client asks again later, because the group may have been created in the meantime */
     assert_true(readable_within(FOREVER));
 }
 
@@ -367,7 +361,7 @@ static void make_file(const char *name)
     fclose(f);
 }
 
-/* The folder of sockets is `run` in the current folder of the test: see meson.build. */
+/* The socket folder is `run` in the test's current folder: see meson.build. */
 static void the_only_socket_is_found(void **state)
 {
     (void)state;
@@ -446,7 +440,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
         error = elect_client_open(&many[opened++], PATH, "main");
     assert_int_equal(error, ELECT_CLIENT_SYSTEM);
     assert_null(many[--opened]);
-    int last = dup(0); /* take the last free descriptor, if there is one */
+    int last = dup(0); /* take the last free descriptor, if any */
     asks(0, ELECT_CLIENT_SYSTEM);
     assert_string_equal(elect_client_why(client), PATH ": Too many open files");
     if (last >= 0)
@@ -454,7 +448,7 @@ static void a_lack_of_descriptors_is_reported(void **state)
     while (opened > 0)
         elect_client_close(many[--opened]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    asks(0, ELECT_CLIENT_LATE); /* the client continues when descriptors are free again */
+    asks(0, ELECT_CLIENT_LATE);
 }
 
 static void every_error_has_its_text(void **state)

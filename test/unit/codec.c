@@ -1,4 +1,4 @@
-/* Tests the encoding: every encoded message can be decoded, and all other bytes are refused. */
+/* Tests that every encoded message can be decoded, and that all other bytes are refused. */
 #include "../support.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const struct elect_config *cluster(unsigned n)
     uint8_t priority[ELECT_MAX];
     for (unsigned i = 0; i < n; i++) {
         ids[i] = (uint16_t)(i * 1000 + 3);
-        /* the order of the ranks differs from the order of the ids */
+        /* ranks and ids are in different orders */
         priority[i] = (uint8_t)(i % 3);
     }
     assert_int_equal(elect_config_init(&c, ELECT_RING, ids, n, 1, 0), ELECT_FINE);
@@ -56,8 +56,8 @@ static struct elect_message any(struct dice *d, unsigned n)
     };
 }
 
-/* Members that run different builds must use the same numbers for message types. A change that
- * breaks this test must also raise SESSION_HIGHEST. */
+/* Members with different builds must agree on these numbers. A change that breaks this test must
+ * also raise SESSION_HIGHEST. */
 static void message_types_have_fixed_numbers(void **state)
 {
     static const uint8_t types[] = {
@@ -73,7 +73,7 @@ static void message_types_have_fixed_numbers(void **state)
         assert_true(elect_encode(cluster(3), &m, bytes) > 0);
         assert_int_equal(bytes[0], i);
     }
-    assert_int_equal(ELECT_PREVOTE, 19); /* messages contain this number in their field `what` */
+    assert_int_equal(ELECT_PREVOTE, 19); /* appears in messages, in the field `what` */
 }
 
 static void an_encoded_message_is_decoded(void **state)
@@ -98,8 +98,7 @@ static void an_encoded_message_is_decoded(void **state)
     assert_true(longest < ELECT_MAX_BYTES * 3 / 4);
 }
 
-/* Every message has exactly one encoding: if a sequence of bytes can be decoded, encoding the
- * result produces the same bytes. */
+/* If bytes can be decoded, encoding the result yields the same bytes. */
 static void a_message_has_one_encoding(void **state)
 {
     struct dice d;
@@ -110,7 +109,7 @@ static void a_message_has_one_encoding(void **state)
         const struct elect_config *c = cluster(1 + run % 7);
         struct elect_message m = any(&d, c->n);
         uint8_t bytes[ELECT_MAX_BYTES], again[ELECT_MAX_BYTES];
-        /* a message is accepted only if all processes in its sets are known */
+        /* accepted only if all processes in its sets are known */
         m.type = (uint8_t)ELECT_ELECTION;
         size_t length = elect_encode(c, &m, bytes);
         bytes[dice_below(&d, length)] ^= (uint8_t)(1 << dice_below(&d, 8));
@@ -125,13 +124,13 @@ static void a_message_has_one_encoding(void **state)
 
 static void ids_in_a_set_are_ascending(void **state)
 {
-    const struct elect_config *c = cluster(3); /* the ids 3, 1003 and 2003 */
+    const struct elect_config *c = cluster(3); /* ids 3, 1003 and 2003 */
     uint8_t rising[] = {0, 0x10, 2, 3, 0xe8, 7}, same[] = {0, 0x10, 2, 3, 0};
-    /* a list that contains the id 1003 before the id 3 */
+    /* a list with id 1003 before id 3 */
     uint8_t round[] = {0,    0x10, 2,    0xeb, 7,    0x98, 0xf8, 0xff,
                        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
     uint8_t none[] = {0, 0x10, 0}, zero[] = {0, 0x10, 1, 0};
-    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* a list of the ids 3 and 65538 */
+    uint8_t large[] = {0, 0x10, 2, 3, 0xff, 0xff, 3}; /* a list of ids 3 and 65538 */
     static const uint16_t ids[] = {0, 1};
     struct elect_config small;
     struct elect_message m;
@@ -165,8 +164,8 @@ static void a_renewal_is_short(void **state)
     assert_true(elect_encode(c, &m, bytes) < 48);
 }
 
-/* The decoder drops unknown processes from a set of heard processes, but refuses a membership or a
- * ring list that contains an unknown process. */
+/* Unknown processes are dropped from a set of heard processes, but refused in a membership or a
+ * ring list. */
 static void unknown_members_are_dropped_or_refused(void **state)
 {
     struct elect_config large = *cluster(7);

@@ -1,4 +1,4 @@
-/* Tests how a configuration is parsed, and how each mistake in a configuration is reported. */
+/* Tests configuration parsing and its error messages. */
 #include "../support.h"
 
 #include "../../src/daemon/keys.h"
@@ -38,7 +38,7 @@ static void a_configuration_is_read(void **state)
     assert_int_equal(config_member(&c, "b")->peer.link[0].any.sa_family, AF_INET6);
     assert_null(config_member(&c, "c"));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
-    assert_int_equal(e.id[1], 2); /* b ranks first because of its priority */
+    assert_int_equal(e.id[1], 2); /* because of its priority */
     assert_int_equal(e.members, 1);
     assert_int_equal(e.voters, 3);
     assert_int_equal(e.max_lease, 10000000);
@@ -64,7 +64,7 @@ static void settings_of_the_cluster(void **state)
     assert_int_equal(c.lease, 2000000);
 }
 
-/* A member whose messages arrive at least once per suspicion time must never appear to be down. */
+/* A member that is heard once per suspicion time must never appear to be down. */
 static void a_link_may_be_silent_between_renewals(void **state)
 {
     static const char *const profiles[] = {"fast", "lan", "wan"};
@@ -91,7 +91,7 @@ static void the_initiator_may_tell_lower_members(void **state)
     assert_true(config_parse(&c, "x.conf", WITH("tell-lower = yes\n")));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
     assert_true(e.tell_lower);
-    assert_int_not_equal(e.digest, digest); /* all members must have the same setting */
+    assert_int_not_equal(e.digest, digest); /* all members must share it */
     refused(WITH("tell-lower = yes\nalgorithm = ring\n"),
             "x.conf: tell-lower = yes needs algorithm = bully: change one of them");
 }
@@ -291,7 +291,7 @@ static void the_first_mistake_is_reported_with_its_line(void **state)
             "x.conf:2: not a key and a value: expected for example lease = 1s");
 }
 
-/* A repeated key is refused, because its second value would silently replace the first one. */
+/* A second value would silently replace the first. */
 static void nothing_is_set_twice(void **state)
 {
     (void)state;
@@ -366,7 +366,7 @@ static void missing_and_inconsistent_values_are_reported(void **state)
     refused(WITH("lease = 100ms\nrenewal = 20ms\n"),
             "x.conf: lease is too short: with a delay of 20 ms and rho 1% it must be at least "
             "163234us");
-    /* the lease that the message names is the shortest one that is accepted */
+    /* the message names the shortest lease that is accepted */
     refused(WITH("lease = 163233us\nrenewal = 20ms\n"),
             "x.conf: lease is too short: with a delay of 20 ms and rho 1% it must be at least "
             "163234us");

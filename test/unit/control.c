@@ -1,6 +1,5 @@
-/* Tests the control sockets: each turn of the loop does a limited amount of work for clients, a
- * user who connects as fast as possible cannot use up all connections, and every client gets an
- * answer or a refusal. */
+/* Tests the control sockets: each turn of the loop does a limited amount of work, one user cannot
+ * take all connections, and every client gets an answer or a refusal. */
 #include "../support.h"
 
 #include "../../src/daemon/control.h"
@@ -67,8 +66,7 @@ static int connect_one(const struct place *p)
     return fd;
 }
 
-/* Runs turns of the loop. The clients have no deadlines, so that the result is the same on a slow
- * machine. */
+/* Runs turns of the loop. The clients have no deadlines, so a slow machine changes nothing. */
 static void turn(struct place *p, unsigned times)
 {
     for (; times > 0; times--) {
@@ -86,7 +84,7 @@ static unsigned accepted(const struct place *p)
     return count;
 }
 
-/* Returns how many clients have received a line that begins with `line`. */
+/* Returns the number of clients that have received a line starting with `line`. */
 static unsigned told(const struct place *p, const char *line)
 {
     unsigned count = 0;
@@ -136,7 +134,7 @@ static void one_request_is_answered_in_a_turn(void **state)
     assert_int_equal(CROWD, told(p, fine));
 }
 
-/* Some connections are reserved for users who have few clients. */
+/* Some connections are reserved for users with few clients. */
 static void a_surplus_client_is_refused(void **state)
 {
     struct place *p = *state;
@@ -147,7 +145,6 @@ static void a_surplus_client_is_refused(void **state)
     assert_int_equal(CROWD - CONTROL_FEW, told(p, "{\"ok\":false,\"error\":\"too many clients: "));
 }
 
-/* When a client disconnects, the next one is accepted and answered. */
 static void a_client_that_leaves_makes_room(void **state)
 {
     struct place *p = *state;
@@ -164,7 +161,7 @@ static void a_client_that_leaves_makes_room(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A request is handled when all its parts have arrived, even if the client has shut down its
+/* A request is handled once all its parts have arrived, even if the client has shut down its
  * sending side. */
 static void a_request_in_pieces_is_answered(void **state)
 {
@@ -180,8 +177,7 @@ static void a_request_in_pieces_is_answered(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* A client that has sent its request in time is not disconnected while the daemon answers other
- * clients first. */
+/* A client that has asked in time stays connected while others are answered first. */
 static void a_client_that_has_asked_waits_for_its_turn(void **state)
 {
     struct place *p = *state;
@@ -195,8 +191,7 @@ static void a_client_that_has_asked_waits_for_its_turn(void **state)
     assert_int_equal(1, told(p, fine));
 }
 
-/* Watchers, which receive one line after another, stay connected and do not count towards the limit
- * of the other clients. */
+/* Watchers stay connected, and do not count towards the limit of other clients. */
 static void watchers_are_counted_separately(void **state)
 {
     struct place *p = *state;
@@ -212,8 +207,7 @@ static void watchers_are_counted_separately(void **state)
     assert_false(control_watch(p->control.clients));
 }
 
-/* A line that is longer than the kernel's buffer arrives complete, and a watcher that does not read
- * is disconnected. */
+/* The line arrives complete, and a watcher that does not read is disconnected. */
 static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
 {
     struct place *p = *state;
@@ -228,7 +222,7 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
         all += got;
         turn(p, 3);
     }
-    /* the line also contains two quotes and two brackets, and a newline instead of the NUL */
+    /* plus two quotes, two brackets, and a newline instead of the NUL */
     assert_int_equal(sizeof text + 4, all);
     assert_int_equal(1, accepted(p));
     control_tell(p->control.clients, json_pack("[s]", text));
@@ -236,9 +230,8 @@ static void a_line_beyond_the_buffer_of_the_kernel_is_kept(void **state)
     assert_int_equal(0, accepted(p));
 }
 
-/* A child that was just forked, for example to run a hook, briefly has copies of the descriptors of
- * all clients. A client that is disconnected during that time is freed, and must not cause another
- * event. */
+/* A child forked to run a hook, for example, briefly has copies of all clients' descriptors. A
+ * client that is disconnected meanwhile is freed, and must not cause another event. */
 static void a_disconnected_client_is_forgotten(void **state)
 {
     struct place *p = *state;
@@ -251,7 +244,7 @@ static void a_disconnected_client_is_forgotten(void **state)
     pid_t child = fork();
     if (child == 0) {
         close(end[1]);
-        /* the child ends when its parent closes the other end */
+        /* until the parent closes the other end */
         _exit(read(end[0], &e, 1) == 0 ? 0 : 1);
     }
     close(end[0]);
@@ -259,7 +252,7 @@ static void a_disconnected_client_is_forgotten(void **state)
     turn(p, 2);
     assert_int_equal(1, told(p, fine));
     assert_int_equal(0, accepted(p));
-    /* causes an event for a descriptor that only the child still has open */
+    /* an event on a descriptor that only the child still has open */
     shutdown(p->client[0], SHUT_RDWR);
     assert_int_equal(0, epoll_wait(p->control.ready, &e, 1, 0));
     close(end[1]);

@@ -1,5 +1,5 @@
-/* Tests the interface of the library: elect_step() with any input, copies of nodes, and the limits
- * of an output. */
+/* Tests the library interface: elect_step() with any input, copies of nodes, and bounds on the
+ * output. */
 #include "../support.h"
 
 #include <string.h>
@@ -9,7 +9,6 @@ static uint64_t bytes_from(struct dice *d, unsigned bits)
     return dice_below(d, (uint64_t)1 << bits);
 }
 
-/* Returns a random message, usually a plausible one. */
 static struct elect_input random_input(struct dice *d, unsigned n)
 {
     struct elect_input in = {.event = (uint8_t)dice_below(d, ELECT_EVENT_COUNT + 1),
@@ -30,8 +29,8 @@ static struct elect_input random_input(struct dice *d, unsigned n)
     return in;
 }
 
-/* Adds the fields of a mandate. Terms and incarnations are small numbers, so that some of them
- * equal those of the process. */
+/* Adds a mandate's fields. Terms and incarnations are small, so that some equal those of the
+ * process. */
 static void add_mandate(struct dice *d, const struct elect_config *c, const struct elect_node *node,
                         struct elect_input *in)
 {
@@ -74,7 +73,6 @@ static void check_output(const struct elect_config *c, const struct elect_node *
     assert_true(node->queued <= ELECT_MAX_QUEUE);
 }
 
-/* elect_step() accepts any input. */
 static void any_input_may_come_in(void **state)
 {
     struct dice dice;
@@ -140,7 +138,7 @@ static void refused(enum elect_algorithm algorithm, uint8_t me, uint8_t from,
     assert_memory_equal(&before, &a.node, sizeof before);
 }
 
-/* A message that a correct process would never send is refused and changes nothing. */
+/* A message that no correct process sends is refused and changes nothing. */
 static void forged_messages_are_refused(void **state)
 {
     (void)state;
@@ -179,7 +177,6 @@ static void forged_messages_are_refused(void **state)
         (struct elect_message){.type = ELECT_ACK, .what = ELECT_ELECTION, .round = 2, .seen = 1});
 }
 
-/* The event must match the type of the message. */
 static void a_mislabelled_message_is_refused(void **state)
 {
     struct actor a;
@@ -193,8 +190,7 @@ static void a_mislabelled_message_is_refused(void **state)
     assert_rule(&a, NOTHING);
 }
 
-/* A node depends only on its history: equal histories produce equal bytes, whatever the memory
- * contained before. */
+/* A node depends only on its inputs, and not on the previous content of its memory. */
 static void equal_histories_give_equal_bytes(void **state)
 {
     struct dice dice;
@@ -215,8 +211,7 @@ static void equal_histories_give_equal_bytes(void **state)
     }
 }
 
-/* The queue of a ring link is bounded. A full queue drops its oldest message, and the ring timer
- * repairs the loss. */
+/* A full queue of a ring link drops its oldest message. The ring timer repairs the loss. */
 static void a_full_queue_drops_the_oldest(void **state)
 {
     struct actor a;
@@ -237,9 +232,8 @@ static void a_full_queue_drops_the_oldest(void **state)
                                            .round = 1,
                                            .list = SET(announcer) | SET(63)});
     assert_int_equal(a.node.queued, ELECT_MAX_QUEUE);
-    assert_int_equal(a.node.queue[0].origin, 3); /* the queue has dropped the lists of 1 and 2 */
+    assert_int_equal(a.node.queue[0].origin, 3);
     assert_int_equal(a.node.queue[ELECT_MAX_QUEUE - 1].type, ELECT_COORDINATOR);
-    /* process 3 sent its list last */
     assert_int_equal(a.out.send[a.out.sends - 1].message.origin, 3);
 }
 

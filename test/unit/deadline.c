@@ -1,5 +1,4 @@
-/* Tests when work is told to stop, when it is killed, and how the killer finds all descendants of a
- * process. */
+/* Tests when work is told to stop, when it is killed, and how all its descendants are found. */
 #include "../support.h"
 
 #include "../../src/run/deadline.h"
@@ -41,7 +40,7 @@ static void the_defaults_fit_the_lease(void **state)
         assert_int_equal(d.grace, rows[i].grace);
         assert_int_equal(d.margin, rows[i].margin);
         assert_int_equal(2 * d.grace + d.margin, rows[i].lease - 2 * rows[i].renewal);
-        assert_false(deadline_may_start(&d, 0)); /* the daemon has not granted a lease yet */
+        assert_false(deadline_may_start(&d, 0));
     }
 }
 
@@ -76,7 +75,7 @@ static void only_a_later_deadline_counts(void **state)
     assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
-    /* 601 is longer than the lease of 600 */
+    /* exceeds the lease of 600 */
     assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);
@@ -93,9 +92,8 @@ static void an_office_that_is_not_renewed(void **state)
     assert_false(deadline_may_start(&d, deadline_term(&d)));
     deadline_stop(&d, deadline_term(&d));
     assert_int_equal(deadline_kill(&d), 1950 * MS);
-    assert_int_equal(deadline_term(&d), DEADLINE_NEVER); /* the command is told to stop only once */
+    assert_int_equal(deadline_term(&d), DEADLINE_NEVER);
     deadline_stop(&d, 1800 * MS);
-    /* a second order to stop does not restart the grace period */
     assert_int_equal(deadline_kill(&d), 1950 * MS);
 }
 
@@ -103,7 +101,7 @@ static void work_that_is_told_late(void **state)
 {
     struct deadline d = begun(2000 * MS);
     (void)state;
-    deadline_stop(&d, 1900 * MS); /* the order to stop comes late */
+    deadline_stop(&d, 1900 * MS);
     assert_int_equal(deadline_kill(&d), 1950 * MS);
     assert_int_equal(deadline_guard(&d), 1975 * MS);
 }
@@ -114,11 +112,11 @@ static void an_office_that_is_handed_over(void **state)
     (void)state;
     deadline_stop(&d, 1100 * MS);
     assert_false(deadline_may_start(&d, 1100 * MS));
-    assert_int_equal(deadline_kill(&d), 1629 * MS); /* the command gets the full grace period */
+    assert_int_equal(deadline_kill(&d), 1629 * MS);
     assert_int_equal(deadline_guard(&d), 1654 * MS);
     d.until = 1500 * MS;
     assert_int_equal(deadline_kill(&d), 1450 * MS);
-    d.until = 9000 * MS; /* the office was renewed in the meantime */
+    d.until = 9000 * MS;
     assert_int_equal(deadline_kill(&d), 1629 * MS);
 }
 
@@ -150,8 +148,7 @@ static void count(void *context, pid_t child, int status)
     r->last = child;
 }
 
-/* Forks a child and a grandchild, which has a session of its own. Both wait until they are
- * killed. */
+/* Forks a child, and a grandchild with a session of its own. Both wait to be killed. */
 static pid_t grow(pid_t *below)
 {
     int ends[2];
@@ -227,19 +224,19 @@ static void all_descendants_stop_and_continue(void **state)
     const struct tree t = {0};
     (void)state;
     tree_stop(&t);
-    /* waits until the kernel has stopped both processes */
+    /* until the kernel has stopped both */
     while (state_of(child) != 'T' || state_of(below) != 'T')
         sched_yield();
     tree_continue(&t);
     assert_int_not_equal(state_of(child), 'T');
     assert_int_not_equal(state_of(below), 'T');
     tree_stop(&t);
-    tree_kill(&t, count, &r); /* tree_kill() also kills stopped processes */
+    tree_kill(&t, count, &r);
     assert_int_equal(r.count, 2);
 }
 
-/* The killer does not signal a process group of another program, even if that group is in the same
- * session and a descendant has joined it. */
+/* The killer spares another program's process group, even if it is in the same session and a
+ * descendant has joined it. */
 static void foreign_groups_survive(void **state)
 {
     int ends[2];
@@ -249,7 +246,7 @@ static void foreign_groups_survive(void **state)
     char joined;
     (void)state;
     assert_int_equal(pipe(ends), 0);
-    stranger = fork(); /* a child of this process, but not of the killer */
+    stranger = fork();
     assert_true(stranger >= 0);
     if (stranger == 0)
         for (;;)
@@ -274,7 +271,6 @@ static void foreign_groups_survive(void **state)
     int status;
     assert_int_equal(waitpid(killer, &status, 0), killer);
     assert_int_equal(status, 0);
-    /* the process in the foreign group is still alive */
     assert_int_equal(waitpid(stranger, &status, WNOHANG), 0);
     tree_kill(&t, count, &r);
     close(ends[0]);

@@ -1,5 +1,5 @@
-/* Tests the functions that a host needs in addition to elect_step(): accessors, testaments and
- * saved state. */
+/* Tests the functions that a host needs besides elect_step(): accessors, death reports and saved
+ * state. */
 #include "mandate.h"
 
 static void an_office_has_a_token_and_an_end(void **state)
@@ -17,7 +17,6 @@ static void an_office_has_a_token_and_an_end(void **state)
     struct elect_input in = elect_resigns(ELECT_NOBODY, v->now);
     elect_step(&resigns.a.config, &resigns.a.node, &in, &resigns.a.out);
     assert_true(elect_must_stop(&resigns.a.node));
-    /* the process still holds its office */
     assert_int_equal(elect_token(&resigns.a.node), term(1, 2));
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
@@ -40,13 +39,13 @@ static void a_testament_ends_the_term_of_a_dead_member(void **state)
     struct elect_message m = elect_testament(&v->a.config, 2, saved->used, saved->incarnation);
     hears(v, 2, m);
     assert_rule(&v->a, TERM_IS_OVER);
-    /* after the testament, the voter need not wait for the end of the lease */
+    /* a death report ends the wait for the lease */
     asks(v, 1, term(2, 1));
     assert_granted(v);
 }
 
-/* The old configuration has the ids 10, 20 and 30. The new one also has the id 5, so the rank of
- * every other process grows by one. */
+/* The old configuration has ids 10, 20 and 30. The new one adds id 5, so all other ranks grow by
+ * one. */
 static void saved_state_follows_its_numbers_to_other_ranks(void **state)
 {
     const uint16_t before[] = {10, 20, 30}, now[] = {5, 30, 20, 10};
@@ -71,7 +70,6 @@ static void saved_state_follows_its_numbers_to_other_ranks(void **state)
     assert_int_equal(moved.met[2], 0);
     assert_int_equal(moved.promised, saved.promised);
     assert_int_equal(moved.incarnation, saved.incarnation);
-    /* if the configuration has not changed, the translation changes nothing */
     assert_true(elect_saved_translate(&config, config.id, 4, &moved, &unknown));
     assert_int_equal(moved.membership.voters, SET(1) | SET(2) | SET(3));
 }
@@ -88,11 +86,10 @@ static void a_membership_with_an_unknown_number_is_not_translated(void **state)
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);
     assert_memory_equal(&saved, &same, sizeof same);
-    saved.membership.voters = 3; /* `before` contains a process that is not in the configuration */
+    saved.membership.voters = 3; /* `before` lists a process that is not configured */
     saved.membership.before = 7;
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
-    assert_false(
-        elect_saved_translate(&config, before, 2, &saved, &unknown)); /* rank 2 does not exist */
+    assert_false(elect_saved_translate(&config, before, 2, &saved, &unknown));
     saved.membership = (struct elect_membership){.members = 7, .voters = 3, .before = 3};
     assert_false(elect_saved_translate(&config, before, 3, &saved, &unknown));
     assert_int_equal(unknown, 30);

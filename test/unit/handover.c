@@ -1,7 +1,7 @@
 /* Tests how a running leader is replaced, and that elections do not disturb a leader. */
 #include "mandate.h"
 
-/* Returns the highest of n processes after it has taken office. */
+/* Returns the highest of n processes, in office. */
 static struct voter *in_office(unsigned n)
 {
     struct voter *v = begin(n, (uint8_t)(n - 1));
@@ -59,7 +59,7 @@ static void an_order_is_carried_out_once_and_only_in_its_term(void **state)
     assert_true(elect_leads(&v->a.node, v->now));
     is_ordered(v, 0, own);
     assert_rule(&v->a, RESIGNS);
-    /* the second order changes nothing: process 0 stays the successor */
+    /* process 0 stays the successor */
     is_ordered(v, ELECT_NOBODY, own);
     assert_rule(&v->a, RESIGNS_ALREADY);
     happens(v, ELECT_STOPPED);
@@ -91,10 +91,10 @@ static void a_leader_that_resigns_renews_until_its_work_stops(void **state)
     happens(v, ELECT_STOPPED);
     assert_rule(&v->a, HANDS_OVER);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(0) | SET(2)));
-    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* process 1 is the highest that answered */
+    assert_true(actor_sent(&v->a, ELECT_HAND, SET(1))); /* the highest that answered */
     assert_false(elect_in_office(&v->a.node, v->now));
     grants_again(v, 0, 0, false);
-    grants_again(v, 1, 0, false); /* a late grant for the leader's last round */
+    grants_again(v, 1, 0, false);
     assert_false(elect_in_office(&v->a.node, v->now));
     assert_int_equal(v->a.node.mandate.leader.token, 0);
 }
@@ -105,9 +105,9 @@ static void an_office_is_handed_to_the_named_member(void **state)
     struct elect_message m;
     (void)state;
     resigns(v, 2);
-    assert_rule(&v->a, CANNOT_LEAD); /* a leader cannot hand over to itself */
+    assert_rule(&v->a, CANNOT_LEAD);
     resigns(v, 66);
-    assert_rule(&v->a, CANNOT_LEAD); /* process 66 does not exist */
+    assert_rule(&v->a, CANNOT_LEAD);
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(0)));
@@ -129,7 +129,7 @@ static void an_office_is_handed_to_a_member_that_can_take_it(void **state)
                                  .term = v->a.node.mandate.leader.token,
                                  .incarnation = 1};
     (void)state;
-    /* process 1 is higher than 0, but it has just started, so it may not grant yet */
+    /* process 1 is higher, but has just started and may not grant yet */
     for (unsigned i = 0; i < ELECT_ROUNDS + 1; i++) {
         v->now += RENEWAL;
         happens(v, ELECT_ALARM);
@@ -148,7 +148,7 @@ static void a_leader_without_a_successor_can_resign(void **state)
 {
     struct voter *v = in_office(3);
     (void)state;
-    v->now += suspicion(v) + 1; /* no other process has answered lately */
+    v->now += suspicion(v) + 1; /* no recent answers from other processes */
     resigns(v, ELECT_NOBODY);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
@@ -186,7 +186,7 @@ static void a_leader_that_resigns_does_not_succeed_itself(void **state)
     resigns(v, 0);
     says_stale(v);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    v = in_office(3); /* now the leader resigns after it has asked for a larger term */
+    v = in_office(3);
     says_stale(v);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     resigns(v, 0);
@@ -205,8 +205,7 @@ static void a_leader_grants_no_other_candidate_anything(void **state)
     struct voter *v = in_office(3);
     elect_term token = v->a.node.mandate.leader.token;
     (void)state;
-    v->a.node.mandate.time[ELECT_EXPIRES] =
-        ELECT_UNSET; /* the grant of the leader's own voter has expired */
+    v->a.node.mandate.time[ELECT_EXPIRES] = ELECT_UNSET; /* its own voter's grant has expired */
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, OFFICE);
@@ -235,7 +234,7 @@ static void a_successor_that_never_granted_the_term_sends_a_prevote(void **state
     assert_true(sends(v, ELECT_PREVOTE, NULL));
     has_voters(v, SET(1) | SET(2));
     struct voter *w = watchful(3, 1);
-    has_voters(w, SET(0) | SET(2)); /* process 1 itself is not a member */
+    has_voters(w, SET(0) | SET(2)); /* process 1 is not a member */
     hears(w, 2, (struct elect_message){.type = ELECT_HAND, .term = term(1, 2), .incarnation = 1});
     assert_rule(&w->a, TERM_IS_OVER);
 }
@@ -257,7 +256,7 @@ static void a_successor_that_works_waits_until_its_work_has_stopped(void **state
     v->now += OFFICE;
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
-    asks(v, 1, term(2, 1)); /* refused, because the lease of the voter's own grant still runs */
+    asks(v, 1, term(2, 1)); /* refused: the lease of its own grant still runs */
     v->now += LEASE;
     asks(v, 1, term(2, 1));
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(2, 1), .incarnation = 1});
@@ -293,15 +292,15 @@ static void after_a_testament_the_heir_asks_and_the_others_wait(void **state)
     assert_rule(&other.a, OFFICE_RELEASED);
     assert_true(sends(&other, ELECT_PRESENT, NULL));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
-    /* after its grant, the voter gives the candidate time to take office */
+    /* after a grant, the voter leaves the candidate time to take office */
     asks(&other, 0, term(2, 0));
     assert_int_equal(other.a.node.mandate.time[ELECT_BEGIN], other.now + T);
     happens(&paused, ELECT_PAUSE);
-    /* while elections are paused, the heir does not ask for a mandate */
+    /* the heir asks for no mandate while elections are paused */
     releases(&paused, 2, term(1, 2));
     assert_rule(&paused.a, OFFICE_RELEASED);
     has_voters(&removed, SET(0) | SET(2));
-    releases(&removed, 2, term(1, 2)); /* the heir has been removed from the membership */
+    releases(&removed, 2, term(1, 2));
     assert_false(sends(&removed, ELECT_REQUEST, NULL));
 }
 
@@ -336,14 +335,14 @@ static void a_leader_gives_its_place_to_the_fittest_claimant(void **state)
     v->a.node.mandate.presence.penalties = 2;
     struct voter no = *v;
     grants_again(&no, 1, 0, true);
-    assert_true(elect_leads(&no.a.node, no.now)); /* preemption is not configured */
+    assert_true(elect_leads(&no.a.node, no.now));
     v->a.config.preempt = true;
     grants_again(v, 1, 0, false);
-    grants_again(v, 0, 0, true); /* process 0 is fitter than 2, but not the fittest */
+    grants_again(v, 0, 0, true); /* fitter than 2, but not the fittest */
     assert_true(elect_leads(&v->a.node, v->now));
     struct voter same = *v;
     grants_again(&same, 0, 5, false);
-    grants_again(&same, 1, 2, true); /* process 1 is the fittest claimant, but not fitter than 2 */
+    grants_again(&same, 1, 2, true); /* the fittest claimant, but not fitter than 2 */
     assert_true(elect_leads(&same.a.node, same.now));
     same = *v;
     happens(&same, ELECT_PAUSE);
@@ -353,7 +352,7 @@ static void a_leader_gives_its_place_to_the_fittest_claimant(void **state)
     grants_again(v, 1, 0, true);
     assert_rule(&v->a, GIVES_PLACE);
     grants_again(v, 1, 0, true);
-    assert_int_equal(v->a.out.sends, 0); /* the leader has already resigned */
+    assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_HAND, SET(1)));
     assert_int_equal(v->a.node.mandate.presence.penalties, 2); /* preemption costs no penalty */
@@ -368,9 +367,9 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->a.config.preempt_after = 50;
     v->a.node.mandate.presence.penalties = 0;
     leads_for(v, 1, term(1, 1), 0);
-    assert_true(sends(v, ELECT_PRESENT, NULL)); /* the process asks which members are present */
+    assert_true(sends(v, ELECT_PRESENT, NULL));
     assert_true(sends(v, ELECT_GRANT, &m) && !m.claims);
-    /* the leader reports that it hears this process, which now sees a majority */
+    /* the leader hears this process, which now sees a majority */
     leads_for(v, 1, term(1, 1), 0);
     v->now += 49;
     leads_for(v, 1, term(1, 1), 0);
@@ -379,7 +378,7 @@ static void a_fitter_follower_claims_after_it_has_seen_a_majority_long_enough(vo
     v->now += 1;
     leads_for(v, 1, term(1, 1), 0);
     assert_true(sends(v, ELECT_GRANT, &m) && m.claims);
-    /* a process with a penalty does not outrank this leader */
+    /* with a penalty, the process does not outrank this leader */
     lower.a.node.mandate.presence.penalties = 1;
     lower.now += 10;
     leads_for(&lower, 1, term(1, 1), 0);
@@ -399,7 +398,7 @@ static void a_member_that_misses_its_leader_waits_for_t_before_it_begins_an_elec
     assert_true(actor_sent(&v->a, ELECT_PRESENT, SET(0) | SET(1)));
     assert_int_equal(v->a.node.state, ELECT_NORMAL);
     says_present(v, 1, SET(2));
-    /* the process answers, so that process 1 learns that it is present */
+    /* the answer tells process 1 that this process is present */
     assert_rule(&v->a, SAYS_PRESENT);
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.nominated, false);
@@ -413,12 +412,12 @@ static void a_majority_must_hear_the_member_and_be_heard(void **state)
     struct voter *v = watchful(3, 2);
     (void)state;
     happens(v, ELECT_SUSPECT);
-    says_present(v, 1, 0); /* process 1 does not hear this process */
+    says_present(v, 1, 0);
     says_present(v, 0, SET(1));
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_PREVOTE, NULL));
-    says_present(v, 1, SET(2)); /* now process 1 hears this process, and the election begins */
+    says_present(v, 1, SET(2));
     assert_true(sends(v, ELECT_PREVOTE, NULL));
 }
 
@@ -468,7 +467,6 @@ static void a_member_that_hears_of_a_leader_waits_and_asks_again(void **state)
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     assert_int_equal(v->a.out.sends, 0);
     says_present(v, 1, 0);
-    /* the process knows its leader only by hearsay */
     assert_false(sends(v, ELECT_FOLLOWING, NULL));
     v->now += 31;
     happens(v, ELECT_ALARM);
@@ -479,13 +477,12 @@ static void a_member_that_hears_of_a_leader_waits_and_asks_again(void **state)
     assert_rule(&again.a, TOLD_AGAIN);
     says_present(v, 1, SET(0));
     v->now += T;
-    /* in the meantime, no process has reported this leader again */
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
     assert_int_equal(v->a.node.state, ELECT_ELECTING);
     struct voter over = again;
     releases(&over, 2, term(1, 2));
-    hears(&over, 1, told); /* the term in this hearsay has been released */
+    hears(&over, 1, told);
     assert_rule(&over.a, SEES);
 }
 
@@ -496,21 +493,20 @@ static void the_fewest_penalties_come_first(void **state)
         .type = ELECT_PRESENT, .heard = SET(2), .able = 1, .penalty = 0, .incarnation = 1};
     (void)state;
     m.membership = v->a.node.saved.membership;
-    /* every start adds one penalty */
     assert_int_equal(v->a.node.mandate.presence.penalties, 1);
     happens(v, ELECT_SUSPECT);
     struct voter equal = *v, idle = *v;
     hears(v, 0, m);
     v->now += T;
     happens(v, ELECT_ALARM);
-    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* process 0 is fitter and wants an election */
+    assert_false(sends(v, ELECT_PREVOTE, NULL)); /* fitter, and wants an election */
     m.penalty = 1;
     hears(&equal, 0, m);
     equal.now += T;
     happens(&equal, ELECT_ALARM);
     assert_true(sends(&equal, ELECT_PREVOTE, NULL));
     m.penalty = m.able = 0;
-    hears(&idle, 0, m); /* process 0 is fitter, but does not want an election */
+    hears(&idle, 0, m); /* fitter, but does not want an election */
     idle.now += T;
     happens(&idle, ELECT_ALARM);
     assert_true(sends(&idle, ELECT_PREVOTE, NULL));
@@ -531,7 +527,7 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     v->now += T;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_ELECTION, NULL));
-    /* process 0 is fitter and wants an election, but its message comes too late */
+    /* fitter, and wants an election, but too late */
     hears(v, 0, m);
     struct voter later = *v;
     struct elect_message own = {.type = ELECT_ELECTION, .round = 1};
@@ -539,7 +535,7 @@ static void a_member_that_joined_a_round_of_a_ring_stays(void **state)
     back.message.origin = 2;
     elect_step(&v->a.config, &v->a.node, &back, &v->a.out);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    back.message.round = 2; /* this round has ended, and the process does not join the next one */
+    back.message.round = 2; /* the process does not join the next round */
     back.message.origin = 1;
     elect_step(&later.a.config, &later.a.node, &back, &later.a.out);
     assert_rule(&later.a, STANDS_BACK);
@@ -553,7 +549,7 @@ static void penalties_are_halved(void **state)
     v->a.node.mandate.presence.penalties = 9;
     resigns(v, 0);
     happens(v, ELECT_STOPPED);
-    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* penalties never exceed 15 */
+    assert_int_equal(v->a.node.mandate.presence.penalties, 15); /* the maximum */
     unsigned expected[] = {7, 3, 1, 0};
     for (unsigned i = 0; i < 4; i++) {
         v->now = v->a.node.mandate.time[ELECT_DECAY];
@@ -580,11 +576,11 @@ static void a_pause_spreads_is_persisted_and_prevents_elections(void **state)
     hears(v, 0, (struct elect_message){.type = ELECT_ELECTION});
     assert_rule(&v->a, IS_PAUSED);
     happens(v, ELECT_PAUSE);
-    assert_int_equal(v->a.node.saved.pause, 3); /* elections are already paused */
+    assert_int_equal(v->a.node.saved.pause, 3);
     happens(v, ELECT_RESUME);
     assert_int_equal(v->a.node.saved.pause, 4);
     assert_true(sends(v, ELECT_PREVOTE, NULL));
-    m.pause = 1u << 30; /* a process that has seen a term refuses a counter that is so far ahead */
+    m.pause = 1u << 30; /* too far ahead for a process that has seen a term */
     v->a.node.mandate.seen = term(1, 1);
     v->a.node.saved.pause = 0;
     hears(v, 1, m);
@@ -652,21 +648,21 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     const elect_set all = SET(5) - 1;
     (void)state;
     is_told(v, all & ~SET(0), all & ~SET(0));
-    assert_rule(&v->a, CHANGE_TOO_SOON); /* the leader has just taken office */
+    assert_rule(&v->a, CHANGE_TOO_SOON);
     v->now += 2;
     v->a.node.mandate.time[ELECT_NEXT_CHANGE] = v->now;
     is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, all & ~SET(4), all & ~SET(4)); /* a leader cannot remove itself */
+    is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, 0, 0); /* no members at all */
+    is_told(v, 0, 0);
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, all, all | SET(5)); /* a voter that the configuration lacks */
+    is_told(v, all, all | SET(5)); /* a voter that is not configured */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     is_told(v, all, all & ~SET(0)); /* a member without a vote */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     struct voter resigned = *v, other = *v, succeeds = *v;
-    succeeds.a.node.mandate.leader.term += 1 << 16; /* the leader asks for a larger term */
+    succeeds.a.node.mandate.leader.term += 1 << 16;
     is_told(&succeeds, all & ~SET(0), all & ~SET(0));
     assert_rule(&succeeds.a, CHANGE_TOO_SOON);
     is_told(v, all & ~SET(0), all & ~SET(0));
@@ -678,8 +674,8 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     struct voter old = *v, again = *v;
     again.a.node.mandate.time[ELECT_NEXT_CHANGE] = again.now;
     is_told(&again, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
-    assert_rule(&again.a, CHANGE_TOO_SOON); /* the first change is not confirmed yet */
-    old.a.node.mandate.leader.rounds--;     /* these grants are for a round before the change */
+    assert_rule(&again.a, CHANGE_TOO_SOON);
+    old.a.node.mandate.leader.rounds--; /* grants for a round before the change */
     for (uint8_t i = 0; i < 4; i++)
         grants_again(&old, i, 0, false);
     assert_int_equal(old.a.node.saved.membership.before, all);
@@ -761,40 +757,40 @@ static void a_member_without_state_learns_only_from_others(void **state)
     hears(v, 1, m);
     assert_rule(&v->a, MALFORMED);
     m.incarnation = 7;
-    hears(v, 1, m); /* this answers a question from an earlier life of the member */
+    hears(v, 1, m); /* answers a question from before the restart */
     assert_rule(&v->a, NOTHING);
     m.round = 10;
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
     struct voter longer = *v, often = *v;
-    /* the last incarnation of the second-to-last era, so that one more era is left */
+    /* last incarnation of the second-to-last era, so one more era is left */
     m.incarnation = ELECT_ERA(UINT32_MAX) * ELECT_STARTS - 1;
     hears(&often, 2, m);
     assert_rule(&often.a, WAITS_IT_OUT);
-    m.incarnation++; /* the first incarnation of the last era, after which no era is left */
+    m.incarnation++; /* first incarnation of the last era */
     hears(&often, 2, m);
     assert_rule(&often.a, MALFORMED);
     m.incarnation = 7;
     hears(v, 2, m);
     assert_rule(&v->a, WAITS_IT_OUT);
-    /* a tick later, every grant that this member may have given in an earlier life has expired */
+    /* a tick later, all its grants from before the restart have expired */
     v->now += 2 * LEASE - 1;
     happens(v, ELECT_ALARM);
     assert_false(sends(v, ELECT_FORGOT, NULL));
     v->now += 1;
     happens(v, ELECT_ALARM);
     assert_true(sends(v, ELECT_FORGOT, &question));
-    assert_int_equal(question.incarnation, ELECT_STARTS); /* the member begins a new era */
-    hears(v, 1, m);                                       /* a late answer to the first question */
+    assert_int_equal(question.incarnation, ELECT_STARTS);
+    hears(v, 1, m);
     assert_rule(&v->a, NOTHING);
     m.round = question.round;
-    /* another process knows a later incarnation, so the member asks again */
+    /* a later incarnation is known, so the member asks again */
     m.incarnation = ELECT_STARTS + 3;
     hears(v, 1, m);
     hears(v, 2, m);
     assert_true(sends(v, ELECT_FORGOT, &question));
     assert_int_equal(question.incarnation, 2 * ELECT_STARTS);
-    hears(v, 1, m); /* this answer was sent before the new incarnation was persisted */
+    hears(v, 1, m);
     hears(v, 2, m);
     assert_rule(&v->a, LEARNS);
     m.incarnation = 2 * ELECT_STARTS;
@@ -803,7 +799,7 @@ static void a_member_without_state_learns_only_from_others(void **state)
     assert_rule(&v->a, READMITTED);
     assert_int_equal(v->a.node.saved.incarnation, 2 * ELECT_STARTS);
     m.round = 10;
-    m.lease = 3 * LEASE; /* another process remembers a lease longer than the configured one */
+    m.lease = 3 * LEASE;
     hears(&longer, 2, m);
     longer.now += 3 * LEASE - 1;
     happens(&longer, ELECT_ALARM);
@@ -813,9 +809,8 @@ static void a_member_without_state_learns_only_from_others(void **state)
     assert_true(sends(&longer, ELECT_FORGOT, NULL));
 }
 
-/* The voters change from 0, 1 and 2 to 1 and 2. Every majority of two voters includes the one that
- * answers, but a majority of three may not include it. So one answer is enough for two voters, but
- * not for three. */
+/* The voters change from 0, 1 and 2 to 1 and 2. Any majority of two includes the one that answers,
+ * but a majority of three may not. So one answer is enough for two voters, but not for three. */
 static void a_member_without_state_learns_from_both_electorates(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -843,7 +838,7 @@ static void a_member_persists_the_new_incarnation_of_a_readmitted_one(void **sta
     hears(v, 1, m);
     assert_false(v->a.out.persist);
     struct voter told = *v;
-    m.pause = 3; /* the process also adopts the pause in this message */
+    m.pause = 3;
     hears(&told, 1, m);
     assert_true(told.a.out.persist);
     m.pause = 0;
@@ -851,7 +846,7 @@ static void a_member_persists_the_new_incarnation_of_a_readmitted_one(void **sta
     assert_int_equal(answers.incarnation, 7);
     assert_int_equal(answers.lease, LEASE + 5);
     assert_int_equal(answers.round, 10);
-    m.incarnation = ELECT_STARTS; /* process 1 now asks, and reports its next incarnation */
+    m.incarnation = ELECT_STARTS;
     hears(v, 1, m);
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);

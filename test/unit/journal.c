@@ -1,5 +1,5 @@
-/* Tests the log and the history while local users cause many entries, and the limits on how often
- * these users may start work or cause a resignation. */
+/* Tests the log and the history against local users who cause many entries, and the limits on how
+ * often these users may start work or cause a resignation. */
 #include "../support.h"
 
 #include "../../src/daemon/journal.h"
@@ -90,7 +90,7 @@ static void repetitions_are_summed_up(void **state)
     for (unsigned i = 0; i < FLOOD; i++)
         turn("main", i);
     assert_int_equal(2 * JOURNAL_SHOWN, shown);
-    journal_sum_up(&j, false); /* while repetitions are still being counted, nothing is printed */
+    journal_sum_up(&j, false);
     assert_int_equal(0, summed);
     journal_sum_up(&j, true);
     journal_sum_up(&j, true);
@@ -115,7 +115,6 @@ static void a_sum_reports_the_number(void **state)
     json_decref(o);
 }
 
-/* An entry that differs in its group, its text or its event is not a repetition. */
 static void only_the_same_is_a_repetition(void **state)
 {
     char text[JOURNAL_TEXT], group[8];
@@ -130,7 +129,7 @@ static void only_the_same_is_a_repetition(void **state)
     assert_int_equal(60, shown);
 }
 
-/* Words of a user in an entry do not make it differ from other entries of the same kind. */
+/* Entries of the same kind count as repetitions, whatever words of a user they contain. */
 static void words_of_users_are_not_compared(void **state)
 {
     (void)state;
@@ -144,7 +143,6 @@ static void words_of_users_are_not_compared(void **state)
     assert_int_equal(2 * JOURNAL_SHOWN, shown);
 }
 
-/* Many identical entries from one user do not suppress the entries of another user. */
 static void each_user_is_shown(void **state)
 {
     (void)state;
@@ -155,8 +153,7 @@ static void each_user_is_shown(void **state)
     assert_int_equal(3 * JOURNAL_SHOWN, shown);
 }
 
-/* When the table of counted entries is full, a new entry replaces an old one, whose repetitions are
- * still reported. */
+/* When the table is full, a new entry replaces an old one, whose repetitions are still reported. */
 static void a_full_ring_sums_up(void **state)
 {
     char text[JOURNAL_TEXT];
@@ -186,12 +183,12 @@ static void a_burst_is_followed_by_single_turns(void **state)
     }
     for (unsigned i = 0; i < 3 * PACE_BURST; i++) {
         assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-        assert_int_equal(now, pace_next(&p, 8, 1, now)); /* another user need not wait */
+        assert_int_equal(now, pace_next(&p, 8, 1, now));
         now += PACE_PERIOD;
         assert_int_equal(now, pace_next(&p, 7, 1, now));
         pace_take(&p, 7, 1, now);
     }
-    /* the user was idle for so long that a whole burst is allowed again */
+    /* idle for long enough for another burst */
     now += (elect_time)PACE_BURST * PACE_PERIOD;
     for (unsigned i = 0; i < PACE_BURST; i++) {
         assert_int_equal(now, pace_next(&p, 7, 1, now));
@@ -200,7 +197,7 @@ static void a_burst_is_followed_by_single_turns(void **state)
     assert_true(pace_next(&p, 7, 1, now) > now);
 }
 
-/* A user may be allowed several bursts in a row. This does not change the user's long-term rate. */
+/* Several bursts in a row do not change the user's long-term rate. */
 static void bursts_of_several_groups(void **state)
 {
     struct pace p = {0};
@@ -228,7 +225,6 @@ static void a_resignation_costs_twice_as_much_each_time(void **state)
     assert_int_equal(PACE_RESIGN, pace_resign(&p, 7, now));
 }
 
-/* A user whose burst is used up must wait just as long if many other users act in the meantime. */
 static void other_users_do_not_shorten_a_wait(void **state)
 {
     struct pace p = {0};
@@ -239,12 +235,12 @@ static void other_users_do_not_shorten_a_wait(void **state)
     for (uid_t user = 100; user < 100 + 3 * PACE_USERS; user++)
         pace_take(&p, user, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 7, 1, now));
-    for (unsigned i = 0; i < PACE_BURST; i++) /* the user id of root is 0, as in an empty entry */
+    for (unsigned i = 0; i < PACE_BURST; i++) /* root's id is 0, as in an empty entry */
         pace_take(&p, 0, 1, now);
     assert_int_equal(now + PACE_PERIOD, pace_next(&p, 0, 1, now));
     for (uid_t user = 1000; user < 1000 + PACE_USERS; user++)
         pace_take(&p, user, 2 * PACE_BURST, now);
-    assert_int_equal(now, pace_next(&p, 7777, 1, now)); /* a new user need not wait */
+    assert_int_equal(now, pace_next(&p, 7777, 1, now));
 }
 
 int main(void)

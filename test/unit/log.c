@@ -1,5 +1,4 @@
-/* Tests the form of log lines on a stream and in systemd's journal, what happens if a reader is too
- * slow, and how the output of hooks is logged. */
+/* Tests log lines on a stream and in systemd's journal, slow readers, and the output of hooks. */
 #include "../support.h"
 
 #include "../../src/daemon/hook_output.h"
@@ -17,12 +16,12 @@
 #define ROOM 65536
 
 static struct journal j;
-/* the original standard error, and the reading end of the pipe that replaces it */
+/* original standard error, and the read end of the pipe that replaces it */
 static int before, stream = -1;
 static char folder[] = "/tmp/elect-log-XXXXXX", place[64], got[ROOM];
 
-/* Redirects standard error to a pipe. If `named`, JOURNAL_STREAM identifies that pipe, as if it led
- * to systemd's journal. */
+/* Redirects standard error to a pipe. If `named`, JOURNAL_STREAM identifies that pipe as the
+ * journal. */
 static void begin(bool json, bool named, enum level level)
 {
     int pair[2];
@@ -51,7 +50,6 @@ static void end(void)
     unsetenv("JOURNAL_STREAM");
 }
 
-/* Returns everything that was printed. */
 static const char *printed(void)
 {
     ssize_t length = read(stream, got, ROOM - 1);
@@ -59,7 +57,7 @@ static const char *printed(void)
     return got;
 }
 
-/* Restores standard error after a failed test, and prints the output of that test. */
+/* Restores standard error after a failed test, and prints what the test had logged. */
 static int restore(void **state)
 {
     (void)state;
@@ -129,8 +127,8 @@ static void fields_of_the_journal(void **state)
     close(fd);
 }
 
-/* If the journal's socket does not exist, each line begins with its priority. A line of text
- * contains no time, because the journal adds the time. */
+/* Without the journal's socket, each line starts with its priority. Text lines have no time,
+ * because the journal adds it. */
 static void no_journal_socket(void **state)
 {
     (void)state;
@@ -163,8 +161,7 @@ static void another_stream_than_the_journal(void **state)
     close(fd);
 }
 
-/* If the journal does not read, the daemon drops lines instead of waiting, and logs the number of
- * lost lines later. */
+/* If the journal does not read, lines are dropped, and their number is logged later. */
 static void busy_journal(void **state)
 {
     int fd = be_journal();
@@ -189,7 +186,7 @@ static void busy_journal(void **state)
     close(fd);
 }
 
-/* With -o json, the line about lost lines is also JSON. */
+/* With -o json, the line about lost lines is JSON, too. */
 static void slow_reader(void **state)
 {
     (void)state;
@@ -210,7 +207,7 @@ static void slow_reader(void **state)
     end();
 }
 
-/* The level determines which entries are printed. The history keeps all entries. */
+/* The level limits what is printed. The history keeps all entries. */
 static void levels(void **state)
 {
     struct journal_cursor c = {0};
@@ -222,7 +219,7 @@ static void levels(void **state)
     journal_write(
         &j, &(struct journal_entry){.event = JOURNAL_ADMIN, .level = LEVEL_ERROR, .text = "worse"});
     holds(printed(), "level=error text=\"worse\" event=admin");
-    j.own.level = LEVEL_NOTICE; /* this is what a reload of the configuration does */
+    j.own.level = LEVEL_NOTICE;
     journal_write(&j, &(struct journal_entry){.event = JOURNAL_ADMIN, .text = "notice"});
     holds(printed(), "level=notice text=\"notice\" event=admin");
     while (journal_next(&j, &c) != NULL)

@@ -24,9 +24,9 @@ static struct {
     uv_loop_t loop;
     struct alarm clock;
     unsigned rings;
-    elect_time again; /* the time to which ring() sets the clock again, or ELECT_UNSET */
+    elect_time again; /* next time for ring() to set, or ELECT_UNSET */
     uv_poll_t poll;
-    int ends[2]; /* both ends of a pipe */
+    int ends[2];
 } c;
 
 static void ring(void *context)
@@ -84,11 +84,11 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     (void)state;
     turn(3);
     assert_int_equal(c.rings, 0);
-    alarm_set(&c.clock, elect_uv_now()); /* this time has already passed */
+    alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
     turn(10);
     assert_int_equal(c.rings, 1);
-    /* if the descriptor stayed readable, the loop would never sleep */
+    /* a descriptor that stays readable would keep the loop awake */
     assert_false(is_readable(c.clock.fd, 0));
     c.again = elect_uv_now() + LONG;
     alarm_set(&c.clock, elect_uv_now() + 1000);
@@ -100,7 +100,7 @@ static void a_clock_rings_once_for_each_time_that_it_is_set(void **state)
     c.again = ELECT_UNSET;
     alarm_set(&c.clock, 1);
     assert_true(is_readable(c.clock.fd, -1));
-    alarm_set(&c.clock, ELECT_UNSET); /* the timer is disarmed before the loop polls */
+    alarm_set(&c.clock, ELECT_UNSET);
     turn(10);
     assert_int_equal(c.rings, 2);
 }
@@ -113,14 +113,13 @@ static void sets_the_clock(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
 }
 
-/* libuv gets two events from one epoll_wait(). When it handles the second event, that event is out
- * of date. */
+/* libuv gets two events from one epoll_wait(). The second is out of date when it is handled. */
 static void a_clock_that_is_set_to_a_later_time_does_not_ring_early(void **state)
 {
     (void)state;
     uv_poll_start(&c.poll, UV_READABLE, sets_the_clock);
     turn(1);
-    /* this descriptor is ready first, so libuv reports it first */
+    /* ready first, so libuv reports it first */
     assert_int_equal(write(c.ends[1], "", 1), 1);
     alarm_set(&c.clock, elect_uv_now());
     assert_true(is_readable(c.clock.fd, -1));
@@ -141,8 +140,8 @@ static int socket_at(union elect_address *here)
     return fd;
 }
 
-/* Receives all waiting packets, and stores the first byte of each in the order of arrival. Returns
- * the number of packets. */
+/* Receives all waiting packets and stores the first byte of each, in order. Returns their
+ * number. */
 static size_t received(int fd, uint8_t first[2 * NET_QUEUE])
 {
     uint8_t bytes[SEAL_MAX_PACKET];
@@ -162,23 +161,22 @@ static void packets_wait_for_a_flush_and_a_bad_one_stops_no_other(void **state)
     n = (struct net){.fd = {socket_at(&own[0]), socket_at(&own[1])}, .links = 2};
     for (unsigned i = 0; i < 4; i++) {
         bytes[0] = (uint8_t)i;
-        /* port 0 makes this packet invalid */
+        /* port 0 is invalid */
         net_send(&n, i % 2, i == 1 ? &bad : &here, bytes, sizeof bytes);
     }
     assert_int_equal(received(in, first), 0);
     net_flush(&n);
     assert_int_equal(received(in, first), 3);
-    /* the packets of link 0 come first, then those of link 1 */
     assert_memory_equal(first, ((uint8_t[]){0, 2, 3}), 3);
     assert_int_equal(n.traffic.sent, 3);
     assert_int_equal(n.traffic.sent_bytes, 3 * sizeof bytes);
     net_flush(&n);
-    assert_int_equal(received(in, first), 0); /* no packet is sent twice */
+    assert_int_equal(received(in, first), 0);
     for (unsigned i = 0; i < NET_QUEUE + 1; i++) {
         bytes[0] = (uint8_t)i;
         net_send(&n, 0, &here, bytes, sizeof bytes);
     }
-    assert_int_equal(received(in, first), NET_QUEUE); /* a full queue is sent immediately */
+    assert_int_equal(received(in, first), NET_QUEUE);
     net_flush(&n);
     assert_int_equal(received(in, first), 1);
     assert_int_equal(first[0], NET_QUEUE);
@@ -199,7 +197,7 @@ static struct {
     struct elect_peer peer[2];
     struct elect_group group;
     struct elect_member *member;
-    struct sessions s; /* the process that acts as the dynamic peer */
+    struct sessions s; /* the dynamic peer */
     int home, away;    /* the peer's socket, and the attacker's */
     union elect_address at_home, at_away;
 } d;
@@ -294,7 +292,7 @@ static void send_from(int fd, const uint8_t *bytes, size_t length)
     assert_int_equal(sendto(fd, bytes, length, 0, &to->any, sizeof to->four), length);
 }
 
-/* Runs the loop for this long by the member's clock. A timer of the member wakes the loop. */
+/* Runs the loop for this long on the member's clock. A timer of the member wakes it. */
 static void wait(elect_time time)
 {
     for (elect_time end = elect_uv_now() + time; elect_uv_now() < end;)
@@ -314,11 +312,11 @@ static bool is_at(const union elect_address *address)
     return net_same(&is, address);
 }
 
-/* Sends a packet from one socket, then the same packet from the other. */
+/* Sends the same packet from two sockets. */
 static void say_from(int first, int second)
 {
     uint8_t out[SEAL_MAX_PACKET];
-    size_t length = sessions_seal(&d.s, 0, KEY, 0, out); /* this packet has no content */
+    size_t length = sessions_seal(&d.s, 0, KEY, 0, out);
     uint64_t taken = elect_member_traffic(d.member).taken + 1 + (second >= 0);
     send_from(first, out, length);
     if (second >= 0)
@@ -327,7 +325,7 @@ static void say_from(int first, int second)
         uv_run(&d.loop, UV_RUN_ONCE);
 }
 
-/* Runs until both ends have a session and no packet is under way. */
+/* Runs the loop until both ends have a session and no packet is in flight. */
 static void meet(void)
 {
     static struct session_event e;
@@ -355,12 +353,10 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     elect_time suspicion = d.group.config.duration[ELECT_SUSPICION_TIMER - ELECT_FIRST_TIMER];
     (void)state;
     meet();
-    /* the member learned this address from the peer's first packet */
     assert_true(is_at(&d.at_home));
     for (unsigned i = 0; i < 3; i++) {
-        say_from(d.away, d.home); /* the attacker's packet always comes first */
+        say_from(d.away, d.home);
         assert_true(is_at(&d.at_home));
-        /* even if the peer is silent for a suspicion time, its address stays the same */
         wait(suspicion);
     }
     elect_time heard = link_to_it().heard;
@@ -368,16 +364,16 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
         say_from(d.away, -1);
         wait(suspicion);
     }
-    assert_true(is_at(&d.at_home)); /* losing a few packets at home does not move the peer */
+    assert_true(is_at(&d.at_home));
     assert_true(link_to_it().heard == heard);
-    /* a packet from the known address makes the member forget the new one */
+    /* a packet from the known address makes the member drop the new one */
     say_from(d.away, d.home);
     assert_true(link_to_it().heard > heard);
     for (unsigned i = 0; i < 10; i++)
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
-    /* for a long time, packets from the peer have come only from its new address */
+    /* packets have long come only from the new address */
     assert_true(is_at(&d.at_away));
     heard = link_to_it().heard;
     wait(1);
@@ -385,7 +381,7 @@ static void a_relay_cannot_move_a_peer_that_is_heard_and_a_moved_peer_is_found(v
     assert_true(link_to_it().heard > heard);
 }
 
-/* Returns which of the two sockets the next packet to the peer reaches. */
+/* Returns which of the two sockets gets the next packet to the peer. */
 #define HOME 1
 #define AWAY 2
 
@@ -393,10 +389,10 @@ static unsigned reached(void)
 {
     uint8_t first[2 * NET_QUEUE];
     while (received(d.home, first) + received(d.away, first) > 0)
-        continue; /* discards earlier packets */
+        continue; /* discard earlier packets */
     elect_member_note(d.member, IT, KEY, 1);
     size_t home = received(d.home, first), away = received(d.away, first);
-    /* a new address, which may be false, gets no more packets than the known one */
+    /* a new address may be false, so it gets no more packets than the known one */
     assert_true(home <= 1 && away <= 1);
     return (home > 0 ? HOME : 0) | (away > 0 ? AWAY : 0);
 }
@@ -409,25 +405,24 @@ static void a_peer_that_may_have_moved_gets_each_packet_at_both_addresses(void *
     (void)state;
     meet();
     assert_int_equal(reached(), HOME);
-    /* repeats the test if the machine was so slow that the member may have forgotten the new
-     * address */
+    /* repeat if the machine was so slow that the member may have dropped the new address */
     do {
         began = elect_uv_now();
         say_from(d.away, d.home);
-        assert_int_equal(reached(), HOME); /* the peer was also heard at its known address */
+        assert_int_equal(reached(), HOME);
         say_from(d.away, -1);
         at = reached();
     } while (elect_uv_now() - began >= suspicion);
     assert_int_equal(at, HOME | AWAY);
     assert_true(is_at(&d.at_home));
-    wait(suspicion); /* packets are sent to a false source address only for this long */
+    wait(suspicion); /* a false address gets packets only for this long */
     assert_int_equal(reached(), HOME);
     for (unsigned i = 0; i < 5; i++)
         say_from(d.away, -1);
     wait(suspicion);
     say_from(d.away, -1);
     assert_true(is_at(&d.at_away));
-    assert_int_equal(reached(), AWAY); /* the old address is no longer used */
+    assert_int_equal(reached(), AWAY);
 }
 
 static void is_not_bound(const struct elect_peer peers[2], const char *expected)
@@ -469,7 +464,7 @@ static void a_bind_that_fails_is_explained(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* Restarts the member while no file may grow. The member cannot write its state file then. */
+/* Restarts the member while no file may grow, so that it cannot write its state file. */
 static void a_state_file_that_cannot_be_written_is_named(void **state)
 {
     char why[256], expected[256];

@@ -9,11 +9,11 @@
 #define LEASE   100
 #define RENEWAL 20
 #define GRAIN   1
-#define DRIFT   10000 /* in parts per million: one per cent */
+#define DRIFT   10000 /* parts per million */
 #define OFFICE  97    /* LEASE * 0.99 / 1.01 - GRAIN */
-#define T       2     /* the time for a question and its answer, as set in support.c */
+#define T       2     /* a question and its answer: see support.c */
 
-/* A process and the time on its clock. The id of each process is 10 times its rank. */
+/* A process and its clock. Its id is 10 times its rank. */
 struct voter {
     struct actor a;
     elect_time now;
@@ -46,7 +46,7 @@ static inline void hears(struct voter *v, uint8_t from, struct elect_message m)
 {
     m.origin = from;
     if ((m.type == ELECT_REQUEST || m.type == ELECT_PREVOTE) && m.membership.voters == 0) {
-        m.membership = v->a.node.saved.membership; /* unless the test sets a membership */
+        m.membership = v->a.node.saved.membership; /* unless the test sets one */
         m.membership.stamp = m.leading ? m.term : m.membership.stamp;
     }
     struct elect_input in = elect_received(from, &m, v->now);
@@ -59,7 +59,7 @@ static inline void happens(struct voter *v, enum elect_event event)
     elect_step(&v->a.config, &v->a.node, &in, &v->a.out);
 }
 
-/* Sets the voters. The same processes are the members that may lead. */
+/* Sets the voters, which are also the members that may lead. */
 static inline void has_voters(struct voter *v, elect_set voters)
 {
     struct elect_membership *m = &v->a.node.saved.membership;
@@ -144,7 +144,7 @@ static inline struct elect_message reply(const struct voter *v, enum elect_event
                                   .lease = v->a.config.lease};
 }
 
-/* Returns the highest of n processes, which has won the election and has sent PREVOTE. */
+/* Returns the highest of n processes, which has won the election and sent PREVOTE. */
 static inline struct voter *nominee(unsigned n)
 {
     struct voter *v = begin(n, (uint8_t)(n - 1));

@@ -1,8 +1,7 @@
 /* Tests three members in one process, with real sockets, files and clocks. The test prints how long
- * things take, but fails only after a time limit (LIMIT in the environment, in seconds). If a case
- * requires that the leader stays in office, the lease is so long that even a busy machine renews it
- * in time. If a case waits for the end of a lease, the lease is shorter, and any member may lead
- * next. */
+ * things take, and fails only after LIMIT seconds (set in the environment). In cases that need the
+ * leader to stay, the lease is so long that even a busy machine renews it. In cases that wait for
+ * the end of a lease, it is shorter, and any member may lead next. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -29,38 +28,38 @@ static struct {
     struct elect_group group[GROUPS];
     struct elect_member *member[MEMBERS];
     struct elect_news news[MEMBERS][GROUPS];
-    elect_term highest[GROUPS]; /* the largest token of any leader so far */
+    elect_term highest[GROUPS];
     const char *failed[MEMBERS];
     unsigned groups;
     bool readmitted, forbidden;
-    elect_term stolen; /* the term whose testament was sent while its leader ran, or 0 */
+    elect_term stolen; /* term whose death report was sent while its leader ran, or 0 */
     uint32_t remembered;
     elect_time began, told;
-    unsigned renewals; /* rounds that renew an office */
+    unsigned renewals;
     struct elect_testament testament[MEMBERS][2];
-    elect_term watched; /* the term whose RELEASEs are counted in `releases` */
+    elect_term watched; /* term whose RELEASEs are counted */
     unsigned releases;
     struct {
-        elect_term token; /* the token after the last step */
-        elect_time until; /* when the office with that token ends */
-        unsigned turns;   /* turns of the loop since the last renewal */
-        elect_term ended; /* the term of the previous office */
-        unsigned why;     /* the rule of the step that ended the previous office */
-        bool stood_still; /* true if this process got too little CPU time to renew the office */
-    } office[MEMBERS];    /* the offices in group 0 */
+        elect_term token; /* after the last step */
+        elect_time until; /* end of the office with that token */
+        unsigned turns;
+        elect_term ended;
+        unsigned why;     /* rule of the step that ended the last office */
+        bool stood_still; /* too little CPU time to renew the office */
+    } office[MEMBERS];
     struct {
         unsigned count;
         uint16_t from;
         size_t length;
         uint8_t last;
-        bool was[16]; /* was[b] is true if a note with the last byte b has arrived */
+        bool was[16]; /* was[b]: a note with the last byte b has arrived */
     } note[MEMBERS];
 } c;
 
 static unsigned index_of(void *context) { return (unsigned)(uintptr_t)context; }
 
-/* Returns the number of members that claim to lead. The number is more than one only after a
- * testament was stolen: the author of that testament leads until it hears from its successor. */
+/* Returns the number of members that claim to lead. It exceeds one only after a stolen death
+ * report, until its author hears from the successor. */
 static unsigned leaders(unsigned group)
 {
     unsigned count = 0, deposed = 0;
@@ -81,14 +80,14 @@ static void announced(void *context, const struct elect_news *news)
     unsigned i = index_of(context);
     c.news[i][news->group] = *news;
     if (news->leads) {
-        /* A leader deposits the testament of a term with its guardian before it requests that term,
-         * so the latest testament may already be for the next term. */
+        /* A leader gives its guardian the death report of a term before it requests the term, so
+         * the latest one may be for the next term. */
         assert_true(news->group > 1 || c.testament[i][news->group].term >= news->term);
         assert_true(news->term > c.highest[news->group] || !news->works);
         c.highest[news->group] = news->term;
     }
     leaders(news->group);
-    if (news->works) { /* the test runs no work, so it reports at once that work has stopped */
+    if (news->works) { /* no work runs, so report at once that it has stopped */
         struct elect_input in = elect_happens(ELECT_STOPPED, elect_uv_now());
         elect_member_tell(c.member[i], news->group, &in);
     }
@@ -108,8 +107,7 @@ static bool gives_up(void)
 
 static void wake(uv_timer_t *timer) { (void)timer; }
 
-/* Waits until done() returns true. The loop does not run after that call, so the result is still
- * true when this function returns. */
+/* Waits until done() returns true. The loop does not run after that, so the result still holds. */
 static elect_time wait_for(bool (*done)(void))
 {
     bool is_done = false;
@@ -131,8 +129,7 @@ static void readmitted(void *context)
     c.readmitted = true;
 }
 
-/* The loop makes several thousand turns during a lease if this process runs normally. A renewal
- * needs about five turns. */
+/* The loop normally makes several thousand turns per lease. A renewal needs about five. */
 static void note_office(unsigned i, const struct elect_output *out)
 {
     const struct elect_node *node = c.member[i] != NULL ? elect_member_node(c.member[i], 0) : NULL;
@@ -166,7 +163,7 @@ static void deposited(void *context, const struct elect_testament *t)
         c.testament[index_of(context)][t->group] = *t;
 }
 
-/* Counts the notes of each member. The third member sends every note back to its sender. */
+/* Counts each member's notes. The third member returns every note to its sender. */
 static void noted(void *context, uint16_t from, const uint8_t *bytes, size_t length)
 {
     unsigned i = index_of(context);
@@ -222,7 +219,6 @@ static void stop(unsigned i)
     memset(&c.office[i], 0, sizeof c.office[i]);
 }
 
-/* Returns true if, in every group, all running members follow the same running member. */
 static bool all_agree(void)
 {
     for (unsigned g = 0; g < c.groups; g++) {
@@ -249,8 +245,8 @@ static unsigned leader(void)
 }
 
 /* Returns true if the office of `term` continues, or ended for a reason that a busy machine may
- * cause: a process that stalls for the duration of a lease loses its offices, and a leader
- * continues in a later term if a voter has promised a larger one. */
+ * cause: the process stalled for a lease, or a voter's larger promise made the leader continue in a
+ * later term. */
 static bool was_left_alone(elect_term term)
 {
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -276,8 +272,8 @@ static bool is_six_here(void)
     return is_here;
 }
 
-/* The first network is 127.0.0.1. The second is ::1, if the machine has IPv6. All members must know
- * all addresses before the first member starts. */
+/* 127.0.0.1 and, if the machine has IPv6, ::1. All members must know all addresses before the first
+ * one starts. */
 static void choose_ports(void)
 {
     bool six = is_six_here();
@@ -370,7 +366,7 @@ static void three_members_elect_lose_and_replace_a_leader(void **state)
     assert_int_not_equal(leader(), second);
     printf("handed over after %.1f ms", (double)wait_for(one_member_leads) / 1000);
     printf(", known to all %.1f ms later\n", (double)wait_for(all_agree) / 1000);
-    assert_true(c.highest[0] > token); /* the same member may win again if its heir was slow */
+    assert_true(c.highest[0] > token); /* the same member may win again if the heir is slow */
 }
 
 static void one_of_three_alone_does_not_lead(void **state)
@@ -417,7 +413,7 @@ static void a_member_that_cannot_start_reports_why(void **state)
     none = before;
     int next = dup(0);
     close(next);
-    /* in the first turn, the timer gets no descriptor; in the second turn, a socket gets none */
+    /* first no descriptor is left for the timer, then none for a socket */
     for (int more = 0; more < 2; more++) {
         none.rlim_cur = (rlim_t)(next + more);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -427,7 +423,7 @@ static void a_member_that_cannot_start_reports_why(void **state)
     }
 }
 
-/* If the messages do not fit into one datagram, several datagrams are sent. */
+/* Messages that do not fit into one datagram are sent in several. */
 static void sixty_four_groups_share_datagrams(void **state)
 {
     (void)state;
@@ -467,9 +463,9 @@ static uint64_t packets(void)
     return sent;
 }
 
-/* The offices of the groups began at different times, but their renewals share packets. A single
- * renewal needs eight packets: to two members and back, on two networks. On a slow machine, each
- * packet carries more renewals, not fewer. */
+/* The groups took office at different times, but their renewals share packets. One renewal needs
+ * eight: to two members and back, on two networks. On a slow machine, each packet carries more
+ * renewals, not fewer. */
 static void renewals_of_all_groups_share_packets(void **state)
 {
     (void)state;
@@ -485,7 +481,7 @@ static void renewals_of_all_groups_share_packets(void **state)
                 elect_member_tell(c.member[i], g, &in);
         wait_for(all_agree);
     }
-    wait_for_rounds(5); /* waits until the renewals are aligned */
+    wait_for_rounds(5);
     uint64_t before = packets();
     c.renewals = 0;
     wait_for_rounds(20);
@@ -508,8 +504,8 @@ static void groups_with_the_same_mark_are_refused(void **state)
 
 static bool is_readmitted(void) { return c.readmitted; }
 
-/* A member that has lost its state must not make conflicting promises, so the other members tell it
- * what it promised. */
+/* Without its state, a member must not contradict its promises, so the others tell it what they
+ * were. */
 static void a_member_without_its_state_is_readmitted(void **state)
 {
     char why[256];
@@ -526,7 +522,7 @@ static void a_member_without_its_state_is_readmitted(void **state)
     unlink(c.path[0]);
     start_with(0, &options);
     printf("readmitted after %.1f ms (max-lease 2000)\n", (double)wait_for(is_readmitted) / 1000);
-    /* the other members have stored the next incarnation of the readmitted member */
+    /* the others have stored the readmitted member's next incarnation */
     assert_int_equal(c.remembered, ELECT_STARTS);
     stop(0);
     start(0);
@@ -547,7 +543,7 @@ static struct {
     size_t length;
 } asked;
 
-/* The test sends a note again, because a note may get lost when a slow machine loses a session. */
+/* A note may be lost when a slow machine loses a session, so the test sends it again. */
 static bool is_answered(void)
 {
     if (c.note[0].was[asked.last])
@@ -572,14 +568,14 @@ static void notes_go_from_host_to_host(void **state)
         start(i);
     wait_for(all_agree);
     ask_the_third(7, 1);
-    ask_the_third(8, ELECT_UV_NOTE); /* the longest note */
+    ask_the_third(8, ELECT_UV_NOTE);
     assert_int_equal(c.note[0].from, c.peer[2].id);
     assert_int_equal(c.note[0].length, ELECT_UV_NOTE);
     assert_int_equal(c.note[0].last, 8);
     elect_member_note(c.member[0], c.peer[0].id, (const uint8_t *)"", 1);
     elect_member_note(c.member[0], 999, (const uint8_t *)"", 1);
     tell_the_third(9, ELECT_UV_NOTE + 1);
-    ask_the_third(10, 2); /* every earlier note has either arrived or is lost */
+    ask_the_third(10, 2); /* by now every earlier note has arrived or is lost */
     assert_int_equal(c.note[2].last, 10);
     assert_true(c.note[2].was[7] && c.note[2].was[8]);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -587,8 +583,7 @@ static void notes_go_from_host_to_host(void **state)
     assert_int_equal(c.note[1].count, 0);
 }
 
-/* A member that has lost its state may only ask the others what they remember, so its notes are
- * ignored. */
+/* A member without its state may only ask what the others remember. */
 static void notes_of_a_member_without_its_state_are_ignored(void **state)
 {
     (void)state;
@@ -655,10 +650,10 @@ static void a_key_is_replaced_without_a_stop(void **state)
     printf("no member uses the old key after %.1f ms\n", (double)wait_for(removed) / 1000);
     wait_for(all_accept);
     wait_for(all_agree);
-    assert_true(was_left_alone(token)); /* the leader has kept its office */
+    assert_true(was_left_alone(token));
 }
 
-/* The other members learn the address of a dynamic member from its packets. */
+/* The others learn a dynamic member's address from its packets. */
 static void a_member_may_have_a_dynamic_address(void **state)
 {
     (void)state;
@@ -671,7 +666,7 @@ static void a_member_may_have_a_dynamic_address(void **state)
         start(i);
     wait_for(all_agree);
     stop(2);
-    start(2); /* the member starts again at another port */
+    start(2);
     wait_for(all_agree);
 }
 
@@ -694,8 +689,7 @@ static bool second_link_is_back(void)
     return back;
 }
 
-/* The lecture notes describe a redundant network: two networks connect the members, and one of the
- * two may fail. */
+/* Two networks connect the members, as in the lecture notes, and either may fail. */
 static void one_network_is_enough(void **state)
 {
     union elect_address nowhere = {.any = {.sa_family = AF_UNSPEC}};
@@ -719,7 +713,7 @@ static void one_network_is_enough(void **state)
 
 /* ---- testaments ---- */
 
-/* Sends a testament from the member's sockets, as a guardian does. */
+/* Sends a death report from the member's sockets, as a guardian does. */
 static void send_testament(const int *sockets, const struct elect_testament *t)
 {
     for (unsigned i = 0; i < t->packets; i++)
@@ -759,7 +753,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
 {
     int sockets[MEMBERS][2];
     (void)state;
-    /* uses one group only, because the test would have to wait for the leases of other groups */
+    /* one group: the leases of others would delay the test */
     c.groups = 1;
     for (unsigned i = 0; i < MEMBERS; i++)
         start_with_sockets(i, sockets[i]);
@@ -773,7 +767,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     printf("another one after %.1f ms (lease 8000)\n", (double)wait_for(another_leads) / 1000);
     assert_true(c.releases > 0);
     wait_for(all_agree);
-    /* After the member has restarted, the same testament is sent again, and must have no effect. */
+    /* After the member's restart, the same death report must have no effect. */
     elect_term token = c.highest[0];
     for (unsigned l = 0; l < 2; l++)
         close(sockets[the_one][l]);
@@ -782,7 +776,7 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
     c.releases = 0;
     for (unsigned times = 0; times < 20; times++)
         send_testament(sockets[the_one], &t);
-    wait_for_rounds(3); /* packets of these rounds arrive after the testaments */
+    wait_for_rounds(3); /* their packets arrive after the death reports */
     assert_int_equal(c.releases, 0);
     wait_for(all_agree);
     assert_true(was_left_alone(token));
@@ -791,13 +785,12 @@ static void the_testament_of_a_dead_leader_saves_a_lease(void **state)
             close(sockets[i][l]);
 }
 
-/* Returns true if the member whose testament was stolen no longer leads, and its successor is the
+/* Returns true if the author of the stolen death report no longer leads, and its successor is the
  * only leader. */
 static bool is_deposed(void) { return leaders(0) == 1 && c.office[leader()].token > c.stolen; }
 
-/* Usually the heir, which the author of the testament has named, leads next. But if this process
- * has stalled, no member has heard another one lately, so there is no heir. The members then hold
- * an election, which the author of the testament may win. */
+/* Usually the heir leads next. But if this process has stalled, no member has heard another lately,
+ * and there is no heir. An election follows, which the author of the death report may win. */
 static void a_stolen_testament_deposes_its_author(void **state)
 {
     int sockets[2];

@@ -11,7 +11,7 @@
 
 /* ---- dice ---- */
 
-/* From a known state, the generator xoshiro256** returns the published sequence. */
+/* xoshiro256** from a known state */
 static void dice_return_the_published_sequence(void **state)
 {
     struct dice d = {{1, 2, 3, 4}};
@@ -90,7 +90,6 @@ static void probabilities_are_exact(void **state)
     assert_false(parse_probability("-0.1", &parts));
     assert_false(parse_probability("a", &parts));
     assert_false(parse_probability("0.1x", &parts));
-    /* a probability has at most nine digits */
     assert_false(parse_probability("0.1234567891", &parts));
 }
 
@@ -130,8 +129,7 @@ static void tell_order(void *order, const struct world *w, const struct happenin
         text_add(t, "message ");
 }
 
-/* If several events have the same time, faults come first, then messages in the order in which they
- * were sent, then timers. */
+/* At equal times, faults come first, then messages in the order of sending, then timers. */
 static void events_at_equal_times_have_an_order(void **state)
 {
     static struct play p;
@@ -148,7 +146,7 @@ static void events_at_equal_times_have_an_order(void **state)
     assert_string_equal(order.bytes, "fault message timer ");
 }
 
-/* The heap returns the messages in the order of their arrival times. */
+/* The heap returns messages in the order of arrival. */
 static void links_keep_the_order_unless_reorder_is_on(void **state)
 {
     static struct world w;
@@ -192,7 +190,6 @@ static void a_full_network_loses_further_messages(void **state)
     assert_true(world_next(&w, WORLD_FOREVER, &h));
 }
 
-/* The same seed repeats a history, and another seed gives another history. */
 static void a_seed_determines_the_history(void **state)
 {
     static struct world first;
@@ -209,7 +206,6 @@ static void a_seed_determines_the_history(void **state)
     assert_memory_not_equal(&first.books, &second->books, sizeof first.books);
 }
 
-/* A world can be copied, and the copy can be played to a different end. */
 static void a_world_can_be_copied(void **state)
 {
     static struct play a, b;
@@ -323,13 +319,12 @@ static void every_step_by_hand_works(void **state)
     assert_true(scenario_play(&s, &p, &complaint, &line));
     assert_int_equal(p.world.now, 40);
     assert_int_equal(world_leader(&p.world), 2);
-    assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3); /* a duplicate does not count */
+    assert_int_equal(p.world.books.sent[ELECT_ELECTION], 3);
 }
 
 static void take_line(void *text, const char *line) { text_add(text, line); }
 
-/* Parses the scenario that the test has written, and returns it. The test fails if the text cannot
- * be parsed. */
+/* Parses the scenario that the test has written, which must be valid. */
 static const struct scenario *read_back(const struct text *written, unsigned steps)
 {
     static struct scenario s;
@@ -377,8 +372,7 @@ static void written_settings_are_read_back(void **state)
     }
 }
 
-/* A single process is written as the range 40000..40000, because "processes 40000" means 40000
- * processes. */
+/* "processes 40000" means 40000 processes, so a single process is written as 40000..40000. */
 static void a_single_process_is_written_as_a_range(void **state)
 {
     static const uint16_t id[] = {2, 3, 5, 40000};
@@ -402,7 +396,7 @@ static void written_faults_are_read_back(void **state)
     for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
         enum setup_form form = setup_fault_form((enum fault_kind)kind);
         struct fault f = {.kind = (uint8_t)kind, .rank = 1, .time = 70};
-        if (kind == FAULT_CALM) /* in a scenario file, a calm is a setting and not a fault */
+        if (kind == FAULT_CALM) /* a setting in scenario files, not a fault */
             continue;
         if (form == SETUP_PARTS)
             f = (struct fault){.kind = (uint8_t)kind, .time = 70, .parts = 2, .part = {1, 0xe}};
@@ -414,7 +408,7 @@ static void written_faults_are_read_back(void **state)
         scenario_write_number(&w, SETTING_LEASE, 1000);
         scenario_write_fault(&w, &f);
         bool by_hand = form == SETUP_COUNTER || form == SETUP_TIME;
-        if (!by_hand) /* a fault that is written as a step by hand has no time */
+        if (!by_hand)
             scenario_write_fault_at(&w, &f);
         const struct scenario *s = read_back(&t, by_hand ? 1 : 2);
         for (unsigned i = 0; i < s->steps; i++) {
@@ -484,13 +478,12 @@ static void the_violated_property_is_named(void **state)
     assert_true(property_broken_at_rest(&p.world, &v));
     assert_string_equal(property_name(v.property), "no-stuck-participant");
     p.world.node[1].state = ELECT_NORMAL;
-    /* in a disturbed world, processes need not agree */
+    /* processes in a disturbed world need not agree */
     p.world.disturbed = true;
     assert_false(property_broken_at_rest(&p.world, &v));
 }
 
-/* The storm that a seed produces must not depend on the seeds before it, because --replay plays one
- * seed alone. */
+/* A seed's storm must not depend on earlier seeds, because --replay plays one seed alone. */
 static void a_seed_determines_the_storms(void **state)
 {
     static struct play play;
@@ -510,7 +503,6 @@ static void a_seed_determines_the_storms(void **state)
     assert_true(fresh.offices > 20);
 }
 
-/* The flight recorder also keeps messages that a correct process would not send. */
 static void a_malformed_message_can_be_described(void **state)
 {
     const uint16_t ids[] = {3, 5, 9};

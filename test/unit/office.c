@@ -1,5 +1,5 @@
-/* Tests the requests of candidates, how long a leader leads, and when it must stop. Each test
- * corresponds to one sentence of docs/guarantees.md or of the comments in office.c. */
+/* Tests candidates' requests, how long a leader leads, and when it must stop. Each test covers one
+ * sentence of docs/guarantees.md or of the comments in office.c. */
 #include "mandate.h"
 
 static void a_majority_counts_voters_not_grants(void **state)
@@ -10,7 +10,7 @@ static void a_majority_counts_voters_not_grants(void **state)
         grants(v, 0);
     grants(v, 1);
     assert_false(elect_leads(&v->a.node, v->now));
-    grants(v, 4); /* the grant of the candidate's own voter completes the majority */
+    grants(v, 4);
     assert_true(elect_leads(&v->a.node, v->now));
 }
 
@@ -93,7 +93,7 @@ static void answers_to_an_earlier_life_do_not_count(void **state)
     struct elect_message late = reply(v, ELECT_AYE);
     (void)state;
     restart(v, 2);
-    /* after the restart, the process sends the same message with the same term */
+    /* after the restart, the same message with the same term */
     happens(v, ELECT_SUSPECT);
     hears(v, 2, reply(v, ELECT_AYE));
     assert_int_equal(v->a.node.mandate.candidate.asked, late.term);
@@ -101,7 +101,7 @@ static void answers_to_an_earlier_life_do_not_count(void **state)
     hears(v, 0, late);
     assert_rule(&v->a, ANSWERED_TOO_LATE);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_PREVOTING);
-    late.incarnation = 3; /* the process has never had this later incarnation */
+    late.incarnation = 3; /* an incarnation that the process never had */
     hears(v, 0, late);
     assert_rule(&v->a, MALFORMED);
 }
@@ -118,12 +118,11 @@ static void an_office_ends_in_time_whatever_event_comes(void **state)
     v->now = 1000 + OFFICE;
     hears(v, 0, late);
     assert_rule(&v->a, MANDATE_OVER);
-    hears(v, 1, late); /* this grant would have extended the office if it had arrived in time */
+    hears(v, 1, late); /* in time, this grant would have extended the office */
     assert_int_equal(v->a.node.mandate.leader.token, 0);
     assert_false(elect_leads(&v->a.node, v->now));
-    /* the leader releases its term only after its work has stopped */
     assert_int_equal(v->a.out.sends, 0);
-    late = request(token); /* the leader's own request arrives late */
+    late = request(token);
     late.leading = 1;
     hears(v, 2, late);
     assert_int_equal(v->a.node.mandate.presence.follows, ELECT_NOBODY);
@@ -163,7 +162,7 @@ static void a_leader_succeeds_itself_and_keeps_its_office_meanwhile(void **state
     hears(v, 1, reply(v, ELECT_AYE));
     assert_rule(&v->a, CONFIRMS);
     assert_int_equal(v->a.node.mandate.leader.token,
-                     token); /* the token changes only when a majority grants the new term */
+                     token); /* until a majority grants the new term */
     v->now += LEASE / 2;
     happens(v, ELECT_ALARM);
     assert_int_equal(v->a.node.mandate.candidate.stage, ELECT_NO_CANDIDATE);
@@ -205,7 +204,6 @@ static void a_certificate_makes_a_prevote_unnecessary(void **state)
     m.leading = 1;
     hears(v, 1, m);
     releases(v, 1, term(1, 1));
-    /* the highest process wins the election immediately */
     assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1));
     for (unsigned i = 0; i < v->a.out.sends; i++)
         if (v->a.out.send[i].message.type == ELECT_REQUEST)
@@ -224,23 +222,22 @@ static void the_arithmetic_of_a_lease_is_checked(void **state)
     assert_int_equal(elect_config_mandate(&c, 100, 10, 500000, 1), ELECT_DRIFT_TOO_LARGE);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 0), ELECT_LEASE_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, UINT32_MAX, 10, DRIFT, 1), ELECT_TOO_LONG);
-    c.answer_bound = 41; /* an answer takes longer than four rounds at intervals of 10 */
+    c.answer_bound = 41; /* longer than four rounds at intervals of 10 */
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_RENEWAL_TOO_SHORT);
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_FINE);
     c.processing_bound = 20; /* the lease must leave time for two more writes of 20 */
     assert_int_equal(elect_config_mandate(&c, 100, 11, DRIFT, 1), ELECT_LEASE_TOO_SHORT);
     c = v->a.config;
-    c.voters = SET(0) | SET(1); /* process 2 may lead, but does not vote */
+    c.voters = SET(0) | SET(1);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = 0;
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
     c.members = SET(0);
-    c.voters = SET(0) | SET(3); /* process 3 does not exist */
+    c.voters = SET(0) | SET(3);
     assert_int_equal(elect_config_mandate(&c, 100, 10, DRIFT, 1), ELECT_NO_SUCH_ROLE);
 }
 
-/* Returns a leader that succeeds itself: a voter has reported a larger term, and the leader asks
- * for a term above that one. */
+/* Returns a leader that asks for a larger term than the one a voter has reported. */
 static struct voter *succeeds_itself(void)
 {
     struct voter *v = leader(3);
@@ -299,7 +296,7 @@ static void a_failed_succession_is_not_tried_again(void **state)
     stale.in_the_way = term(6, 1);
     hears(v, 0, stale);
     assert_int_equal(v->a.out.sends, 0);
-    v->now = elect_alarm(&v->a.node); /* the office ends before the leader sends another round */
+    v->now = elect_alarm(&v->a.node);
     happens(v, ELECT_ALARM);
     assert_rule(&v->a, MANDATE_OVER);
 }
@@ -310,13 +307,13 @@ static void a_leader_requests_its_succession_once_per_renewal(void **state)
     struct elect_message stale = reply(v, ELECT_REFUSE), no;
     (void)state;
     stale.reason = ELECT_REFUSED_STALE;
-    /* the larger term is the leader's own, so the refusal is no sign of a wrong clock */
+    /* the leader's own larger term, so no sign of a wrong clock */
     stale.in_the_way = term(4, 2);
     hears(v, 0, stale);
     no = reply(v, ELECT_REFUSE);
     no.reason = ELECT_REFUSED_STALE;
     no.in_the_way = term(7, 1);
-    hears(v, 0, no); /* voter 0 would refuse the term that the leader requests */
+    hears(v, 0, no);
     hears(v, 1, stale);
     assert_rule(&v->a, COUNTS);
     assert_int_equal(v->a.out.sends, 0);
@@ -331,13 +328,11 @@ static void an_office_lasts_for_the_requested_lease(void **state)
     struct voter *v = candidate(3);
     struct elect_message grant = reply(v, ELECT_GRANT);
     (void)state;
-    /* the lease in the configuration has changed since the request */
     v->a.config.lease = 3 * LEASE;
     hears(v, 0, grant);
     hears(v, 1, grant);
     assert_int_equal(v->a.node.mandate.time[ELECT_UNTIL], v->now + OFFICE);
-    assert_true(actor_sent(&v->a, ELECT_REQUEST,
-                           SET(3) - 1)); /* the new leader immediately sends a round */
+    assert_true(actor_sent(&v->a, ELECT_REQUEST, SET(3) - 1));
     assert_int_equal(v->a.out.send[0].message.leading, 1);
     assert_int_equal(v->a.out.send[0].message.lease, 3 * LEASE);
 }
@@ -374,12 +369,12 @@ static void a_member_is_not_a_candidate_while_its_work_continues(void **state)
     struct voter *v = leader(3);
     (void)state;
     v->now = v->a.node.mandate.time[ELECT_UNTIL];
-    happens(v, ELECT_SUSPECT); /* the process wins the election immediately */
+    happens(v, ELECT_SUSPECT);
     assert_true(v->a.node.mandate.candidate.nominated);
     assert_false(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
     happens(v, ELECT_STOPPED);
     assert_true(actor_sent(&v->a, ELECT_RELEASE, SET(3) - 1));
-    happens(v, ELECT_STOPPED); /* the work has already stopped */
+    happens(v, ELECT_STOPPED);
     assert_rule(&v->a, NOTHING);
     happens(v, ELECT_ALARM);
     assert_true(actor_sent(&v->a, ELECT_PREVOTE, SET(3) - 1));
@@ -389,7 +384,7 @@ static void a_term_that_was_used_is_never_used_again(void **state)
 {
     struct voter *v = begin(3, 2);
     (void)state;
-    v->a.node.saved.used = term(7, 2); /* the process's own voter has promised a smaller term */
+    v->a.node.saved.used = term(7, 2); /* its own voter has promised a smaller term */
     restart(v, 2);
     happens(v, ELECT_SUSPECT);
     assert_int_equal(v->a.node.mandate.candidate.asked, term(8, 2));
@@ -411,7 +406,7 @@ static void witnesses_own_no_terms_and_observers_do_not_count(void **state)
     no.remaining = 70;
     hears(v, 3, no);
     assert_rule(&v->a, REFUSED);
-    /* at this time a majority may grant again, which includes the candidate's own voter */
+    /* when a majority, including the candidate's own voter, may grant again */
     assert_int_equal(elect_alarm(&v->a.node), v->now + 40);
 }
 
@@ -439,9 +434,9 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
-/* Process 0 of three is a candidate. One of the other voters cannot grant for a long time, and the
- * other one has promised a larger term. In whichever order they answer, a majority may grant the
- * next attempt. */
+/* Process 0 of three is a candidate. One of the other two cannot grant for a long time, and the
+ * second has promised a larger term. In whichever order they answer, a majority may grant the next
+ * attempt. */
 static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
@@ -461,9 +456,8 @@ static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
     }
 }
 
-/* One of the two other voters is silent, and the other refuses. The candidate asks again when the
- * refusal ends. The time of the refusal counts from the answer, not from the end of the
- * candidacy. */
+/* One voter is silent, and the other refuses. The candidate asks again when the refusal ends,
+ * counted from the answer and not from the end of the candidacy. */
 static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -472,7 +466,7 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     happens(v, ELECT_ANSWER_TIMER);
     struct elect_message no = reply(v, ELECT_REFUSE);
     elect_time asked = v->now, patience = 2 * (elect_time)v->a.config.answer_bound;
-    /* the wait for an answer is short, because an answer to a PREVOTE needs no write to a disk */
+    /* short, because the answer to a PREVOTE needs no disk write */
     assert_int_equal(elect_alarm(&v->a.node), asked + patience);
     v->now += 1;
     no.reason = ELECT_REFUSED_HELD;
@@ -484,8 +478,8 @@ static void a_refusal_lasts_from_the_time_of_the_answer(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1 + 40);
 }
 
-/* elect verify clears the time at which a candidacy began, so that equal situations have equal
- * bytes. A candidate without that time waits as long as the refusal says. */
+/* elect verify clears the start of a candidacy, so that equal situations have equal bytes. The
+ * candidate then waits as long as the refusal says. */
 static void a_candidate_without_a_start_waits_for_the_whole_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -515,14 +509,12 @@ static void a_grant_for_another_lease_does_not_count(void **state)
     assert_false(elect_leads(&v->a.node, v->now));
 }
 
-/* A leader also receives its own RELEASE, possibly late. The late RELEASE must not make the leader
- * its own successor. */
+/* A leader's own RELEASE may reach it late, and must not make it its own successor. */
 static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
 {
     struct voter *v = leader(3);
     elect_term token = elect_token(&v->a.node);
     (void)state;
-    /* the leader's own voter also grants, and follows the leader */
     leads_for(v, 2, token, ELECT_NOBODY);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     releases(v, 2, token);
@@ -530,7 +522,7 @@ static void a_leader_that_hears_its_own_release_inherits_nothing(void **state)
     assert_int_equal(v->a.node.mandate.candidate.certificate, 0);
 }
 
-/* If no voter answers within 2T, T may be configured too short. */
+/* If no voter answers within 2T, the configured T may be too short. */
 static void a_candidate_waits_longer_at_every_attempt(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -550,7 +542,6 @@ static void a_candidate_waits_longer_at_every_attempt(void **state)
     }
 }
 
-/* A candidate never waits longer than half a lease. */
 static void a_candidate_waits_for_half_a_lease_at_most(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -562,7 +553,6 @@ static void a_candidate_waits_for_half_a_lease_at_most(void **state)
     assert_int_equal(elect_alarm(&v->a.node), v->now + LEASE / 2);
 }
 
-/* A new configuration does not prolong the wait of a candidate. */
 static void a_new_configuration_does_not_prolong_a_refusal(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -580,7 +570,6 @@ static void a_new_configuration_does_not_prolong_a_refusal(void **state)
     assert_int_equal(elect_alarm(&v->a.node), asked + 1);
 }
 
-/* A candidate does not expect a grant from a voter that has not answered. */
 static void a_voter_that_does_not_answer_is_not_free(void **state)
 {
     struct voter *v = begin(3, 1);
@@ -606,12 +595,12 @@ static void a_grant_replaces_an_earlier_refusal_of_the_voter(void **state)
     hears(v, 0, no);
     hears(v, 1, no);
     v->now += RENEWAL;
-    happens(v, ELECT_ALARM); /* the next round */
+    happens(v, ELECT_ALARM);
     grants(v, 0);
     grants(v, 1);
     no.round = v->a.node.mandate.leader.rounds;
     hears(v, 2, no);
-    assert_rule(&v->a, COUNTS); /* only one voter refuses */
+    assert_rule(&v->a, COUNTS);
     grants(v, 3);
     assert_rule(&v->a, TAKES_OFFICE);
 }
@@ -619,10 +608,9 @@ static void a_grant_replaces_an_earlier_refusal_of_the_voter(void **state)
 static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
 {
     struct voter *v = leader(3);
-    struct elect_message other =
-        request(v->a.node.mandate.leader.token + (1 << 16) - 10); /* a request from process 1 */
+    struct elect_message other = request(v->a.node.mandate.leader.token + (1 << 16) - 10);
     (void)state;
-    hears(v, 1, other); /* process 1 is a candidate, not a leader */
+    hears(v, 1, other); /* a candidate, not a leader */
     assert_true(elect_leads(&v->a.node, v->now));
     other.leading = 1;
     struct voter smaller = *v;
@@ -636,8 +624,7 @@ static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
     hears(&asked, 1, other);
     assert_true(elect_leads(&asked.a.node, asked.now));
     has_voters(&removed, SET(0) | SET(1));
-    other.membership.members = other.membership.voters = other.membership.before =
-        SET(0) | SET(1); /* in the membership of process 1, this process is not a voter */
+    other.membership.members = other.membership.voters = other.membership.before = SET(0) | SET(1);
     hears(&removed, 1, other);
     assert_true(elect_leads(&removed.a.node, removed.now));
     other.membership = v->a.node.saved.membership;
@@ -645,9 +632,8 @@ static void of_two_leaders_the_one_with_the_smaller_term_gives_way(void **state)
     hears(v, 1, other);
     assert_rule(&v->a, CLOCKS_ARE_WRONG);
     assert_false(elect_leads(&v->a.node, v->now));
-    /* the work counts as running until the host reports STOPPED */
+    /* work counts as running until the host reports STOPPED */
     assert_true(v->a.node.mandate.leader.working);
-    /* the lease that the process has granted to itself has not ended */
     assert_refused(v, HELD);
 }
 
@@ -691,7 +677,7 @@ static struct elect_input any_input(struct dice *d, const struct voter *v, unsig
     return in;
 }
 
-/* elect_step() never fails, and the process keeps its promises, whatever messages arrive. */
+/* elect_step() never fails, and promises are kept, whatever arrives. */
 static void any_input_may_come_in(void **state)
 {
     struct dice d;
@@ -720,7 +706,7 @@ static void any_input_may_come_in(void **state)
                 restart(v, me);
         }
     }
-    /* with fewer offices, the random inputs would have tested too little */
+    /* fewer offices would have tested too little */
     assert_true(offices > 100);
 }
 

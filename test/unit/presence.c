@@ -1,12 +1,12 @@
-/* Tests three things: which members count as present if the clocks differ as much as allowed, which
- * member may claim an office, and how far ahead a counter in a message may be. */
+/* Tests which members count as present when clocks differ as much as allowed, which member may
+ * claim an office, and how far ahead a counter in a message may be. */
 #include "mandate.h"
 
 /* ---- clocks that differ ---- */
 
-/* A member with the slowest clock sends a PRESENT message in every interval R. Each message takes
- * up to T_m. The receiver measures the suspicion time with the fastest clock, and must still count
- * the sender as present until the next message arrives. */
+/* A member with the slowest clock sends PRESENT at every interval R. Each message takes up to T_m.
+ * The receiver measures the suspicion time with the fastest clock, and must still count the sender
+ * as present when the next message arrives. */
 static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void **state)
 {
     (void)state;
@@ -14,7 +14,7 @@ static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void
         for (uint32_t renewal = 1; renewal <= 64; renewal++) {
             struct elect_config c;
             const uint16_t ids[] = {1, 2, 3, 4, 5, 6};
-            /* T_m: if it were longer, a leader would forget a round before the answers arrive */
+            /* T_m; if it were longer, a leader would forget a round before its answers arrive */
             uint32_t message_bound = 2 * renewal;
             assert_int_equal(elect_config_init(&c, ELECT_BULLY, ids, 6, message_bound, 0),
                              ELECT_FINE);
@@ -28,10 +28,9 @@ static void a_member_with_the_slowest_clock_is_seen_by_one_with_the_fastest(void
     }
 }
 
-/* Four of six voters are up, which is the smallest majority, so each of them must always see the
- * three others. The others send a PRESENT message in every interval R, but their clocks run at 0.51
- * times the right rate. The clock of this process runs at 1.49 times the right rate, so it receives
- * the messages at intervals of 2.92 R. */
+/* Four of six voters are up, the smallest majority, so each must always see the three others. Those
+ * send PRESENT at every interval R, with clocks at 0.51 times the right rate. This process's clock
+ * runs at 1.49 times the right rate, so the messages arrive at intervals of 2.92 R. */
 static void four_of_six_voters_always_see_a_majority(void **state)
 {
     struct voter *v = begin(6, 4);
@@ -47,7 +46,7 @@ static void four_of_six_voters_always_see_a_majority(void **state)
         struct voter now = *v;
         now.now += RENEWAL * 149 / 51 + late;
         hears(&now, 1, (struct elect_message){.type = ELECT_ELECTION});
-        assert_rule(&now.a, CHALLENGED); /* this shows that the process still sees a majority */
+        assert_rule(&now.a, CHALLENGED);
     }
 }
 
@@ -69,8 +68,7 @@ static bool claims(struct voter v, uint8_t leader, uint8_t own, uint8_t its)
     return m.claims;
 }
 
-/* Two members have started at about the same time, but they halve their penalties at different
- * times. */
+/* Two members start at about the same time, but halve their penalties at different times. */
 static void penalties_that_the_next_halving_removes_move_no_office(void **state)
 {
     (void)state;
@@ -85,14 +83,14 @@ static void penalties_that_the_next_halving_removes_move_no_office(void **state)
     assert_true(claims(*watchful(3, 1), 2, 3, 8));
 }
 
-/* The leader has the middle rank and 3 penalties. Process 0 has fewer penalties, but not few enough
- * to displace the leader. Process 2 may displace the leader. */
+/* The leader has the middle rank and 3 penalties. Process 0 has fewer, but not few enough to
+ * displace the leader. Process 2 may displace it. */
 static void only_a_claimant_that_may_displace_the_leader_comes_before_another(void **state)
 {
     struct voter *v = leader(3);
     (void)state;
     v->a.config.preempt = true;
-    v->a.node.me = 1; /* the leader has the middle rank */
+    v->a.node.me = 1;
     v->a.node.mandate.leader.token = v->a.node.mandate.leader.term = term(1, 1);
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         v->a.node.mandate.leader.round[i].term = term(1, 1);
@@ -105,7 +103,6 @@ static void only_a_claimant_that_may_displace_the_leader_comes_before_another(vo
     m.able = 1;
     hears(v, 2, m);
     assert_rule(&v->a, GIVES_PLACE);
-    /* now process 0 may also displace the leader, and it is fitter than process 2 */
     other.a.node.mandate.presence.penalty[0] = 0;
     hears(&other, 2, m);
     assert_true(elect_leads(&other.a.node, other.now));
@@ -126,7 +123,7 @@ static void a_candidate_has_no_office_to_give(void **state)
 
 /* ---- counters ---- */
 
-#define FAR ((1u << 28) + 5) /* only a new process accepts a counter that is this far ahead */
+#define FAR ((1u << 28) + 5) /* only a new process accepts a counter this far ahead */
 
 static void a_new_member_believes_a_large_counter(void **state)
 {
@@ -135,11 +132,11 @@ static void a_new_member_believes_a_large_counter(void **state)
     asks(v, 2, term(FAR, 2));
     assert_granted(v);
     releases(v, 2, term(FAR, 2));
-    /* after the first large term, the process is no longer new, and refuses such a leap */
+    /* no longer new, so it refuses such a leap */
     asks(v, 1, term(2 * FAR + 1, 1));
     assert_rule(&v->a, MALFORMED);
     struct voter *other = begin(3, 0);
-    asks(other, 2, (elect_term)1 << 63 | 20); /* this counter is in the upper half of its range */
+    asks(other, 2, (elect_term)1 << 63 | 20); /* counter in the upper half of its range */
     assert_rule(&other->a, MALFORMED);
 }
 
@@ -156,7 +153,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     m.term = term(3, 1);
     hears(v, 1, m);
     assert_rule(&v->a, LEARNS);
-    m.term = term(3 * FAR, 1); /* this term is far above the one that process 1 remembers */
+    m.term = term(3 * FAR, 1);
     m.pause = 3 * FAR;
     m.membership.stamp = m.term;
     hears(v, 2, m);
@@ -165,7 +162,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     assert_int_equal(v->a.node.saved.pause, m.pause);
 }
 
-/* The late grant is for an earlier life of the member. */
+/* The grant is from before the loss of the state. */
 static void a_member_that_lost_its_state_ignores_a_late_grant(void **state)
 {
     struct voter *v = begin(3, 0);

@@ -1,5 +1,4 @@
-/* Tests, on real sockets, which packets a member rejects and what it reports about their senders.
- * */
+/* Tests, on real sockets, which packets a member rejects, and what it reports about the senders. */
 #include "../support.h"
 
 #include "elect-uv.h"
@@ -14,7 +13,7 @@
 #define MEMBERS  3
 #define SECOND   1000000
 #define PATIENT  (120 * SECOND)
-#define STRANGER 99 /* no member has this id */
+#define STRANGER 99 /* not a member's id */
 
 static struct {
     uv_loop_t loop;
@@ -168,7 +167,7 @@ static void a_wrong_key_is_reported_on_both_sides(void **state)
     assert_true(rejected(0, 2).count >= 4);
     assert_int_equal(rejected(0, 1).reason, ELECT_REJECTED_NONE);
     stop(2);
-    start(2); /* the third member now has the right key */
+    start(2);
     wait_for(all_are_accepted);
 }
 
@@ -192,7 +191,7 @@ static void an_unknown_address_is_reported(void **state)
     assert_string_equal(elect_uv_rejection(rejected(0, 2).reason), "unknown address");
 }
 
-static int foreign; /* a socket at the address of the third member */
+static int foreign; /* a socket at the third member's address */
 
 static void send_to_first(const void *bytes, size_t length)
 {
@@ -207,7 +206,7 @@ static bool first_names_the_protocol(void)
     return rejected(0, 2).reason == ELECT_REJECTED_PROTOCOL;
 }
 
-/* Sends a forged HELLO that names the member with this id as its sender. */
+/* Sends a HELLO forged in the name of this member. */
 static void send_forged_hello(uint8_t as)
 {
     uint8_t forged[160] = "ELE1\1\1";
@@ -224,8 +223,7 @@ static void send_forged_hellos(unsigned count)
         send_forged_hello((uint8_t)c.peer[2].id);
 }
 
-/* A member reads forged HELLOs only at a limited rate, and its sessions with other members
- * continue. */
+/* Forged HELLOs are read only at a limited rate, and sessions with other members continue. */
 static void a_flood_of_hellos_is_sampled(void)
 {
     elect_time began = elect_uv_now();
@@ -255,8 +253,7 @@ static void another_protocol_is_reported_and_a_flood_is_sampled(void **state)
     wait_for(all_are_accepted);
 }
 
-/* A flood from an unknown address does not hide the packets that come from the address of a
- * member. */
+/* A flood from an unknown address does not hide packets from a member's address. */
 static bool key_is_named_in_a_flood(void)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -287,8 +284,8 @@ static bool a_stranger_is_sampled(void)
     return elect_member_traffic(c.member[0]).taken > taken_before;
 }
 
-/* The filter that stops a flood is removed after a second. This must also work if a packet that the
- * filter lets through arrives after that second, but before the member's alarm. */
+/* The filter against a flood is removed after a second, even if a packet passes it after that
+ * second, but before the member's alarm. */
 static void sampling_resumes_after_a_flood(void **state)
 {
     int known = socket(AF_INET, SOCK_DGRAM, 0), strange = socket(AF_INET, SOCK_DGRAM, 0);

@@ -1,4 +1,4 @@
-/* Tests each rule for packets and for the state file. */
+/* Tests the rules for packets and for the state file. */
 #include "../skip.h"
 #include "../support.h"
 
@@ -61,7 +61,7 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
     assert_false(seal_head(bytes, length + 1, &head));
     assert_false(seal_head(bytes, SEAL_HEAD + SEAL_PROOF - 1, &head));
     assert_false(seal_head(bytes, SEAL_MAX_PACKET + 1, &head));
-    /* bytes 0 to 3 are the magic number, and byte 4 is the type */
+    /* bytes 0 to 3: magic number; byte 4: type */
     for (unsigned at = 0; at < 5; at++) {
         bytes[at] ^= 0x80;
         assert_false(seal_head(bytes, length, &head));
@@ -70,7 +70,7 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
     memset(bytes + SEAL_TAG_OFFSET, 0, 4);
     assert_false(seal_head(bytes, length, &head));
     packet(bytes);
-    memcpy(bytes + 8, bytes + 6, 2); /* the packet has the same sender and receiver */
+    memcpy(bytes + 8, bytes + 6, 2); /* same sender and receiver */
     assert_false(seal_head(bytes, length, &head));
 }
 
@@ -78,7 +78,7 @@ static void bytes_that_are_not_a_packet_are_refused(void **state)
 
 static uint8_t file_bytes[STORE_SIZE];
 static bool full;
-static unsigned bad; /* the bits of the slots that cannot be read */
+static unsigned bad; /* bits of the unreadable slots */
 
 static int file_read(void *context, void *bytes, size_t length, uint64_t offset)
 {
@@ -155,13 +155,12 @@ static void one_intact_copy_suffices_and_none_is_reported(void **state)
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     assert_int_equal(store_write(&store, s), STORE_FINE);
-    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* this byte of slot 2 is in the data of one group */
+    file_bytes[2 * STORE_STRIDE + 5000] ^= 1; /* a byte of slot 2, in one group's data */
     assert_int_equal(store_open(&store, &file, s), STORE_FINE);
     assert_int_equal(s->sequence, 2);
     memcpy(file_bytes + STORE_STRIDE, file_bytes + 3 * STORE_STRIDE, STORE_STRIDE);
     file_bytes[2 * STORE_STRIDE] ^= 1;
     file_bytes[3 * STORE_STRIDE] ^= 1;
-    /* a copy in the wrong slot does not count */
     assert_int_equal(store_open(&store, &file, s), STORE_FINE);
     assert_int_equal(s->sequence, 1);
     memset(file_bytes, 0, sizeof file_bytes);
@@ -174,7 +173,7 @@ static void an_unreadable_slot_does_no_harm_beside_an_intact_one(void **state)
     (void)state;
     assert_int_equal(store_format(&store, &file, s), STORE_FINE);
     bad = 4;
-    /* slot 2 cannot be read, and the other slot of the pair is not intact */
+    /* slot 2 is unreadable, and the other slot of the pair is damaged */
     assert_int_equal(store_open(&store, &file, s), STORE_IO);
     bad = 0;
     assert_int_equal(store_write(&store, s), STORE_FINE);
@@ -211,7 +210,6 @@ static void an_error_is_reported_and_nothing_is_acknowledged(void **state)
     assert_int_equal(store_write(&store, s), STORE_IO);
     assert_int_equal(store.error, 28);
     assert_int_equal(store.sequence, 1);
-    /* the latest record cannot be written again */
     assert_int_equal(store_open(&store, &file, s), STORE_IO);
 }
 
@@ -248,7 +246,7 @@ static void a_state_means_the_same_in_another_configuration(void **state)
     assert_false(saved_load(&other, &whole, group, &back, &whom));
     assert_int_equal(whom, 9);
     back = (struct elect_saved){.membership = {.members = 3, .voters = 3, .before = 3}};
-    /* although member 9 was removed, its term stays closed */
+    /* member 9 was removed, but its term stays closed */
     saved_store(&other, &back, &whole, group);
     assert_true(saved_load(&small, &whole, group, &back, &whom));
     assert_int_equal(back.closed[2], saved.closed[2]);
@@ -276,26 +274,26 @@ static void removed_members_stay_while_there_is_room(void **state)
     s->peers = SESSION_PEERS;
     for (uint16_t i = 0; i < SESSION_PEERS; i++)
         s->peer[i] = (struct state_peer){.id = i, .known = {.sequence = 100u + (i + 44u) % 64}};
-    /* member 7 has the lowest sequence number, but it is kept because it is configured */
+    /* member 7: lowest sequence number, but configured */
     s->peer[7].known.sequence = 0;
-    /* member 20 has the next lowest sequence number, but it is kept because it votes */
+    /* member 20: next lowest sequence number, but a voter */
     s->group[3].member[0].id = 20;
     assert_null(saved_begin(s, id, 3));
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
     assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
-    /* member 1001 has replaced member 21, and nothing is known about it */
+    /* member 1001 has replaced member 21, and is still unknown */
     assert_int_equal(s->peer[21].known.sequence, 0);
     assert_null(saved_begin(s, id, 3));
     assert_true(knows(s, 22));
     for (uint16_t i = 1; i < SESSION_PEERS; i++)
         id[i] = (uint16_t)(1000 + i);
     id[0] = 1000;
-    /* the number of configured members equals the number of peers that the file can hold */
+    /* as many members as the file can hold peers */
     assert_null(saved_begin(s, id, SESSION_PEERS));
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
-    /* one voter that is no longer configured is also kept */
+    /* one of the voters that are no longer configured is kept, too */
     assert_true(knows(s, 20) || knows(s, 7));
 }
 
@@ -369,8 +367,8 @@ static void a_state_file_is_created_once_and_used_by_one_process(void **state)
 
 #define MAKERS 16
 
-/* Forks a process that calls file_create() when its parent closes the pipe `gate`. Its exit status
- * is the result of file_create(). */
+/* Forks a process that calls file_create() once its parent closes `gate`, and exits with the
+ * result. */
 static pid_t make_when_told(const int gate[2])
 {
     pid_t child = fork();
@@ -391,7 +389,7 @@ static unsigned entries(void)
     for (const struct dirent *e; (e = readdir(d)) != NULL;)
         count++;
     closedir(d);
-    return count - 2; /* a folder also contains . and .. */
+    return count - 2; /* without . and .. */
 }
 
 static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
@@ -423,7 +421,7 @@ static void one_of_many_simultaneous_creators_makes_the_state_file(void **state)
 
 static void a_name_that_is_too_long_is_reported_and_leaves_nothing_open(void **state)
 {
-    /* in one path the name of the file is too long, in the other the name of a folder */
+    /* the file's name is too long in one path, and the folder's name in the other */
     static const char *const form[] = {"%s/%0300d", "%s/%05000d/y"};
     char longer[6000];
     int error = 0, next = dup(0);
@@ -459,14 +457,13 @@ static void only_known_tags_come_in(void **state)
     sendto(out, bytes, 3, 0, (struct sockaddr *)&here, length);
     size = packet(bytes);
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
-    assert_int_equal(recv(in, got, sizeof got, 0), size); /* only this packet passes the filter */
+    assert_int_equal(recv(in, got, sizeof got, 0), size);
     assert_memory_equal(bytes, got, size);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    /* a new filter replaces the old one */
     assert_true(filter_attach(in, tags, 1, FILTER_NONE, NULL, 0));
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, MSG_DONTWAIT), -1);
-    filter_detach(in); /* without a filter, all packets pass */
+    filter_detach(in);
     sendto(out, bytes, size, 0, (struct sockaddr *)&here, length);
     assert_int_equal(recv(in, got, sizeof got, 0), size);
     close(in);
@@ -508,7 +505,6 @@ static union elect_address loopback(int family)
     return a;
 }
 
-/* Binds a socket and stores its port in the address. */
 static int bound_to(union elect_address *a)
 {
     socklen_t length = sizeof *a;
@@ -563,7 +559,7 @@ static void samples_may_be_limited_to_configured_addresses(void **state)
 
 #define NOT_HERE 77
 
-/* Enters a network namespace in which filters get only as much memory as on kernels before 6.8. */
+/* Enters a network namespace that limits the memory of filters as kernels before 6.8 do. */
 static bool enter_small_network(void)
 {
     static const char least[] = "20480";
@@ -576,8 +572,7 @@ static bool enter_small_network(void)
     return fine;
 }
 
-/* Returns 0 if a filter for the largest cluster can be attached to a socket, whichever packets the
- * filter samples. */
+/* Returns 0 if a filter for the largest cluster can be attached, whichever packets it samples. */
 static int filter_in_a_small_network(void)
 {
     static const enum filter_samples samples[] = {FILTER_ANY, FILTER_CONFIGURED, FILTER_NONE,

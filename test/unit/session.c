@@ -5,12 +5,12 @@ static void three_packets_make_a_session(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    /* three packets open the session: a HELLO with a nonce, a HELLO that returns this nonce and
-     * adds a second one, and a HELLO that returns the second nonce. Two DATA packets follow. */
+    /* three HELLOs open the session: one with a nonce, one that returns it and adds a second, and
+     * one that returns the second. Two DATA packets follow. */
     assert_int_equal(p->packets, 3 + 2);
     assert_true(sessions_lives(&p->s[0], 0, p->now) && sessions_lives(&p->s[1], 0, p->now));
     assert_false(greet(p, 0));
-    p->now += SECOND; /* neither end has heard from the other for a suspicion time */
+    p->now += SECOND; /* silence for a suspicion time */
     assert_true(greet(p, 0));
     assert_true(talk(p, 0) && talk(p, 1));
 }
@@ -32,18 +32,14 @@ static void a_packet_is_accepted_once_and_in_any_order(void **state)
         assert_int_equal(p->e.news, SESSION_HEARD);
         assert_int_equal(p->e.length, 0);
     }
-    /* this packet is older than the window of remembered packets */
     sessions_take(&p->s[1], p->now, 0, sent[0], length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, sent[SESSION_WINDOW + 1], length, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
-    /* the member receives its own packet */
     sessions_take(&p->s[0], p->now, 0, sent[3], length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
 
-/* Followers renew a session with two packets: a HELLO that contains the receiver's nonce, and its
- * answer. */
 static void two_packets_renew_a_session(void **state)
 {
     struct pair *p = acquainted();
@@ -73,7 +69,7 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, first);
     sessions_seal(&p->s[0], 0, words, sizeof words, second);
     assert_true(shows(p, 0, first, length) && p->e.news == SESSION_DATA);
-    /* the same packet arrives again, but on another link */
+    /* the same packet again, but on another link */
     assert_true(shows(p, 1, first, length) && p->e.news == SESSION_HEARD);
     for (unsigned link = 0; link <= SESSION_LINKS; link++)
         assert_false(shows(p, link, first, length) && link < 2);
@@ -81,7 +77,7 @@ static void a_repeated_packet_does_not_show_that_a_link_works(void **state)
     assert_true(shows(p, 0, second, length) && !p->e.newest);
     assert_false(shows(p, 0, first, length) || shows(p, 1, second, length));
     p->now += SECOND;
-    /* the next HELLO contains the receiver's nonce, which shows that the HELLO is recent */
+    /* the next HELLO contains the receiver's nonce, so it is recent */
     p->s[0].peer[0].plainly = true;
     length = sessions_hello(&p->s[0], 0, p->now, hello);
     assert_true(shows(p, 1, hello, length) && p->e.newest);
@@ -106,13 +102,11 @@ static void no_nonce_is_used_for_two_contents(void **state)
     const size_t salt = SEAL_HEAD - SEAL_SALT;
     assert_memory_equal(out[0], out[1], salt);
     assert_memory_not_equal(out[0] + salt, out[1] + salt, SEAL_SALT);
-    /* packets with different counters have different nonces */
     sessions_seal(&p->s[0], 0, words, sizeof words, out[2]);
     assert_memory_not_equal(out[0] + salt, out[2] + salt, SEAL_SALT);
     uint8_t secret[SEAL_KEY];
     memcpy(secret, p->s[0].secret, SEAL_KEY);
     begin(p, 0, 2, 2);
-    /* two lives have different secrets */
     assert_memory_not_equal(secret, p->s[0].secret, SEAL_KEY);
 }
 
@@ -127,10 +121,8 @@ static void a_restart_ends_earlier_sessions(void **state)
     p->now += SECOND / 10;
     greet(p, 0);
     assert_true(talk(p, 0) && talk(p, 1));
-    /* this packet comes from the former life */
     sessions_take(&p->s[1], p->now, 0, old, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
-    /* this packet is for the former life */
     sessions_take(&p->s[0], p->now, 0, late, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
 }
@@ -139,9 +131,9 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
 {
     struct pair *p = acquainted();
     (void)state;
-    p->s[0].sequence = 9; /* the member has written its state */
+    p->s[0].sequence = 9;
     assert_true(talk(p, 0));
-    begin(p, 0, 2, 5); /* the member starts again with an earlier state */
+    begin(p, 0, 2, 5);
     p->now += SECOND;
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
@@ -152,14 +144,13 @@ static void a_member_that_is_rolled_back_or_cloned_must_stop(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* Starts a copy of a member when the original has been silent for this long. Returns the reason why
- * the copy is refused. */
+/* Starts a copy of a member that has been silent for this long. Returns why the copy is refused. */
 static enum session_refusal refused_after(uint64_t silence)
 {
     struct pair *p = acquainted();
     p->now += silence;
     p->s[1].peer[0].rejected = 0;
-    begin(p, 0, 1, 1); /* a copy starts with the same incarnation, but another boot id */
+    begin(p, 0, 1, 1); /* same incarnation, but another boot id */
     greet(p, 0);
     assert_int_equal(p->e.news, SESSION_MUST_STOP);
     return (enum session_refusal)p->e.why;
@@ -184,10 +175,10 @@ static void a_member_without_its_state_may_ask_and_comes_back_in_a_new_era(void 
     assert_true(talk(p, 0));
     assert_true(p->e.lost);
     uint8_t out[SEAL_MAX_PACKET];
-    assert_false(talk(p, 1)); /* the DATA is for the previous life, so this life cannot open it */
+    assert_false(talk(p, 1)); /* addressed to the member before its restart */
     deliver(p, 0, out, sessions_seal_lost(&p->s[1], 0, words, sizeof words, out));
     assert_int_equal(p->e.news, SESSION_DATA);
-    /* the other end still remembers the earlier incarnation */
+    /* still the earlier incarnation */
     assert_int_equal(p->s[1].peer[0].known.incarnation, 1);
     begin(p, 0, ELECT_STARTS, 1);
     p->now += SECOND;
@@ -204,7 +195,7 @@ static void the_later_of_two_lives_without_state_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     memcpy(p->s[0].peer[0].hello[0].heard, p->s[1].key[0].nonce, SEAL_NONCE);
-    p->s[0].peer[0].plainly = true; /* the next HELLO contains the nonce of the other end */
+    p->s[0].peer[0].plainly = true; /* send the other end's nonce in the next HELLO */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, first);
     deliver(p, 1, first, length);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, word);
@@ -214,13 +205,12 @@ static void the_later_of_two_lives_without_state_counts(void **state)
     begin_lost(p, 0);
     greet(p, 0);
     assert_true(talk(p, 0) && p->e.lost);
-    /* this packet comes from the earlier life */
     sessions_take(&p->s[1], p->now, 0, first, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     sessions_take(&p->s[1], p->now, 0, word, size, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     assert_true(talk(p, 0));
-    begin_lost(p, 0); /* both lives began at the same time, so neither counts as later */
+    begin_lost(p, 0); /* same start time, so neither run is later */
     p->now += SECOND;
     greet(p, 0);
     assert_false(talk(p, 0));
@@ -230,7 +220,7 @@ static void the_later_of_two_lives_without_state_counts(void **state)
 
 static const uint8_t next[SEAL_KEY] = {77};
 
-/* Returns two ends that have the same two keys, installed in a different order. */
+/* Returns two ends with the same two keys, installed in a different order. */
 static struct pair *with_two_keys(void)
 {
     struct pair *p = acquainted();
@@ -246,7 +236,7 @@ static struct pair *with_two_keys(void)
     return p;
 }
 
-/* Returns the id of the key under which this end sends DATA, or 0 if the DATA does not arrive. */
+/* Returns the id of the key that this end uses for DATA, or 0 if the DATA does not arrive. */
 static uint8_t talks_with(struct pair *p, unsigned i)
 {
     uint8_t out[SEAL_MAX_PACKET];
@@ -260,11 +250,11 @@ static void a_key_is_replaced_without_a_stop(void **state)
     struct pair *p = acquainted();
     (void)state;
     sessions_add_key(&p->s[0], 1, 2, next);
-    assert_true(greet(p, 0)); /* this HELLO announces the new key */
+    assert_true(greet(p, 0));
     assert_false(sessions_accepts(&p->s[0], 0, 1));
     sessions_use(&p->s[0], 1);
     p->now += SECOND;
-    greet(p, 0); /* the other end does not have that key */
+    greet(p, 0);
     assert_true(talks_with(p, 0) == 1 && talks_with(p, 1) == 1);
     sessions_add_key(&p->s[1], 1, 2, next);
     uint8_t old[SEAL_MAX_PACKET];
@@ -276,7 +266,7 @@ static void a_key_is_replaced_without_a_stop(void **state)
         greet(p, 0);
     }
     assert_true(talks_with(p, 0) == 2 && talks_with(p, 1) != 0);
-    deliver(p, 0, old, length); /* this packet was sent under the old key */
+    deliver(p, 0, old, length);
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_use(&p->s[1], 1);
     assert_int_equal(talks_with(p, 1), 2);
@@ -311,7 +301,7 @@ static void two_members_that_use_different_keys_need_few_hellos(void **state)
     (void)state;
     sessions_use(&p->s[1], 1);
     sessions_use(&p->s[0], 0);
-    for (unsigned i = 0; i < 200; i++) { /* the loop lasts ten seconds of simulated time */
+    for (unsigned i = 0; i < 200; i++) { /* ten seconds of simulated time */
         p->now += SECOND / 20;
         hellos += greet(p, 0);
         hellos += greet(p, 1);
@@ -324,7 +314,7 @@ static void two_members_that_use_different_keys_need_few_hellos(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now + SECOND));
 }
 
-/* A key counts as in use even between followers, which exchange no DATA. */
+/* Followers exchange no DATA, but their key still counts as in use. */
 static void a_key_under_which_a_peer_asks_is_in_use(void **state)
 {
     struct pair *p = with_two_keys();
@@ -364,7 +354,7 @@ static void a_key_that_the_peer_removed_is_not_used(void **state)
     }
     assert_int_equal(talks_with(p, 0), 2);
     assert_false(sessions_accepts(&p->s[0], 0, 0));
-    sessions_add_key(&p->s[1], 0, 1, key); /* the peer installs the key again */
+    sessions_add_key(&p->s[1], 0, 1, key);
     for (unsigned i = 0; i < 4; i++) {
         p->now += SECOND / 2;
         greet(p, 0);
@@ -374,8 +364,8 @@ static void a_key_that_the_peer_removed_is_not_used(void **state)
     assert_true(sessions_accepts(&p->s[0], 0, 0));
 }
 
-/* If the last of the three packets that open a session is lost, the other end has no session under
- * the new key. */
+/* The last of the three opening packets is lost, so the other end has no session under the new
+ * key. */
 static void nothing_is_sent_in_a_session_that_the_peer_may_lack(void **state)
 {
     struct pair *p = acquainted();
@@ -384,7 +374,7 @@ static void nothing_is_sent_in_a_session_that_the_peer_may_lack(void **state)
     sessions_add_key(&p->s[0], 1, 2, next);
     sessions_add_key(&p->s[1], 1, 2, next);
     sessions_use(&p->s[0], 1);
-    p->s[0].peer[0].plainly = false; /* the next HELLO has no nonce */
+    p->s[0].peer[0].plainly = false; /* no nonce in the next HELLO */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
     sessions_take(&p->s[1], p->now, 0, out, length, &p->e);
     length = p->e.answer_length;
@@ -407,7 +397,7 @@ static void a_new_life_ends_the_former_sessions_under_every_key(void **state)
     greet(p, 0);
     size_t length = sessions_seal(&p->s[0], 0, words, sizeof words, old);
     assert_int_equal(old[5], 2);
-    begin(p, 0, 2, 2); /* after its restart the member has only the first key */
+    begin(p, 0, 2, 2);
     p->now += SECOND;
     greet(p, 0);
     assert_int_equal(talks_with(p, 0), 1);
@@ -421,11 +411,11 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     uint8_t late[SEAL_MAX_PACKET], out[SEAL_MAX_PACKET];
     (void)state;
     sessions_use(&p->s[0], 1);
-    p->s[0].peer[0].plainly = true; /* the next HELLO has a nonce */
+    p->s[0].peer[0].plainly = true; /* send the other end's nonce in the next HELLO */
     size_t length = sessions_hello(&p->s[0], 0, p->now += SECOND, late);
     deliver(p, 1, late, length);
     assert_int_equal(talks_with(p, 0), 2);
-    /* the twin stands for a memory image that is resumed a second time */
+    /* like a memory image that is resumed a second time */
     struct sessions twin = p->s[0];
     sessions_use(&p->s[0], 0);
     sessions_remove_key(&p->s[0], 1);
@@ -441,7 +431,6 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
     sessions_use(&twin, 0);
     sessions_remove_key(&twin, 1);
-    /* the twin installs the same key, but draws another nonce */
     sessions_add_key(&twin, 1, 2, next);
     sessions_use(&twin, 1);
     memcpy(twin.peer[0].hello[1].heard, p->s[1].key[1].nonce, SEAL_NONCE);
@@ -453,7 +442,6 @@ static void a_key_that_is_installed_again_is_a_later_one(void **state)
     assert_int_equal(talks_with(p, 0), 2);
 }
 
-/* A repeated HELLO changes nothing, is not answered, and does not show that its sender is alive. */
 static void a_hello_that_is_repeated_does_nothing(void **state)
 {
     struct pair *p = acquainted();
@@ -476,7 +464,7 @@ static void a_hello_that_is_repeated_does_nothing(void **state)
     assert_true(sessions_accepts(&p->s[1], 0, 1));
 }
 
-/* A HELLO that the peer sent before it heard of the new keys does not confirm them. */
+/* A HELLO sent before the peer heard of the new keys does not confirm them. */
 static void a_peer_is_told_of_new_keys_until_it_knows_them(void **state)
 {
     struct pair *p = acquainted();
@@ -485,9 +473,9 @@ static void a_peer_is_told_of_new_keys_until_it_knows_them(void **state)
     p->s[1].peer[0].plainly = true;
     size_t length = sessions_hello(&p->s[1], 0, p->now += SECOND, out);
     sessions_add_key(&p->s[0], 1, 2, next);
-    sessions_take(&p->s[0], p->now, 0, out, length, &p->e); /* the answer to this HELLO is lost */
+    sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
     assert_int_equal(p->e.news, SESSION_ANSWERED);
-    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0); /* this HELLO is also lost */
+    assert_true(sessions_hello(&p->s[0], 0, p->now, out) > 0);
     p->now = sessions_next(&p->s[0], 0);
     assert_true(greet(p, 0));
     sessions_add_key(&p->s[1], 1, 2, next);
@@ -510,7 +498,6 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     p->s[0].lowest = SESSION_HIGHEST + 1;
     p->s[0].highest = SESSION_HIGHEST + 2;
     greet(p, 0);
-    /* a peer that speaks no common protocol is refused, but not told to stop */
     assert_int_equal(p->e.news, SESSION_REFUSED);
     assert_string_equal(session_refusal_text((enum session_refusal)p->e.why),
                         "speaks no common protocol");
@@ -526,7 +513,7 @@ static void members_speak_the_highest_common_protocol_or_none(void **state)
     assert_memory_not_equal(one, two, SEAL_KEY);
 }
 
-/* In each turn of the loop, a member handles a limited number of HELLOs, and forged ones count. */
+/* Each turn of the loop handles a limited number of HELLOs, including forged ones. */
 static void hellos_get_a_bounded_part_of_a_turn(void **state)
 {
     struct pair *p = acquainted();
@@ -540,7 +527,7 @@ static void hellos_get_a_bounded_part_of_a_turn(void **state)
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
     assert_int_equal(p->e.news, SESSION_NOTHING);
     size_t size = sessions_seal(&p->s[0], 0, words, sizeof words, bad);
-    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e); /* an existing session continues */
+    sessions_take(&p->s[1], p->now, 0, bad, size, &p->e);
     assert_int_equal(p->e.news, SESSION_DATA);
     sessions_turn(&p->s[1]);
     sessions_take(&p->s[1], p->now, 0, good, length, &p->e);
@@ -556,7 +543,7 @@ static void a_testament_is_opened_by_its_receiver_alone_and_only_until_the_next_
     deliver(p, 1, will, length);
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     assert_memory_equal(p->e.content, words, sizeof words);
-    deliver(p, 1, will, length); /* a testament may arrive repeatedly */
+    deliver(p, 1, will, length);
     assert_int_equal(p->e.news, SESSION_TESTAMENT);
     deliver(p, 0, will, length);
     assert_int_equal(p->e.news, SESSION_NOTHING);
@@ -589,7 +576,7 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     for (unsigned i = 0; i < count; i++)
         found += tags[i] == head.tag;
     p->now += 5 * SECOND;
-    for (unsigned hellos = 0; hellos < 2; hellos++) { /* HELLOs with and without a nonce */
+    for (unsigned hellos = 0; hellos < 2; hellos++) { /* without and with a nonce */
         length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
         assert_true(seal_head(out, length, &head));
         for (unsigned i = 0; i < count; i++)
@@ -598,8 +585,8 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     assert_int_equal(found, 4);
 }
 
-/* If an attacker repeats a packet from a former life of a member, the receiver does nothing but
- * report this once a second. */
+/* If an attacker repeats a packet from before a member's restart, the receiver only reports it,
+ * once a second. */
 static void a_repeated_former_life_is_reported_once_a_second(void **state)
 {
     struct pair *p = acquainted();
@@ -607,7 +594,7 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     unsigned told = 0;
     (void)state;
     p->now += 2 * SECOND;
-    p->s[0].peer[0].plainly = true; /* the HELLO contains the nonce of the other end */
+    p->s[0].peer[0].plainly = true; /* send the other end's nonce in the next HELLO */
     size_t length = sessions_hello(&p->s[0], 0, p->now, old);
     begin(p, 0, 2, 2);
     greet(p, 0);
@@ -621,7 +608,6 @@ static void a_repeated_former_life_is_reported_once_a_second(void **state)
     assert_true(talk(p, 0) && talk(p, 1));
 }
 
-/* A peer that uses a key only for its answers does not count as a user of that key yet. */
 static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
 {
     struct pair *p = acquainted();
@@ -636,7 +622,7 @@ static void a_key_under_which_a_peer_only_answers_is_not_in_use(void **state)
     assert_false(sessions_speaks_with(&p->s[0], 0, 1, p->now));
 }
 
-/* If a HELLO arrives again and again, only some of its copies are answered. */
+/* Only some copies of a repeated HELLO are answered. */
 static void answers_have_a_budget(void **state)
 {
     struct pair *p = acquainted();
@@ -644,7 +630,7 @@ static void answers_have_a_budget(void **state)
     unsigned answers = 0;
     (void)state;
     p->now += 5 * SECOND;
-    p->s[0].peer[0].plainly = false; /* the next HELLO has no nonce, so it may be of any age */
+    p->s[0].peer[0].plainly = false; /* no nonce in the next HELLO, so it may be of any age */
     size_t length = sessions_hello(&p->s[0], 0, p->now, out);
     for (unsigned i = 0; i < 1000; i++) {
         sessions_turn(&p->s[1]);

@@ -1,4 +1,4 @@
-/* Two ends of a session, for the tests of sessions. */
+/* Two ends of a session, for the session tests. */
 #ifndef ELECT_TEST_SESSION_H
 #define ELECT_TEST_SESSION_H
 
@@ -54,7 +54,7 @@ static inline void begin_lost(struct pair *p, unsigned i)
     sessions_add_peer(s, (uint16_t)(11 - i), &(struct session_memory){0});
 }
 
-/* Delivers a packet to end i, and then all answers that it causes. */
+/* Delivers a packet to end i, and then all answers. */
 static inline void deliver(struct pair *p, unsigned i, const uint8_t *bytes, size_t length)
 {
     uint8_t copy[SEAL_MAX_PACKET];

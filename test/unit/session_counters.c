@@ -1,8 +1,8 @@
-/* Tests rule 12 of session.h: whatever counter a holder of the key has forged, the two ends of a
- * session hear each other again. */
+/* Tests rule 12 of session.h: whatever counter was forged with the key, the two ends hear each
+ * other again. */
 #include "session.h"
 
-/* Delivers a DATA packet to member 1. A holder of the key has forged it in the name of member 0. */
+/* Delivers DATA to member 1, forged with the key in the name of member 0. */
 static enum session_news forge(struct pair *p, uint64_t counter)
 {
     const struct session *n = &p->s[1].peer[0].now.with[0];
@@ -17,7 +17,7 @@ static enum session_news forge(struct pair *p, uint64_t counter)
 static uint64_t highest_taken(const struct pair *p) { return p->s[1].peer[0].now.with[0].top; }
 
 /* Lets the members exchange packets up to four times, until member 1 hears member 0. A member that
- * misses DATA packets sends a HELLO. */
+ * misses DATA sends a HELLO. */
 static bool is_heard_again(struct pair *p)
 {
     bool hears = false;
@@ -46,9 +46,9 @@ static void no_forged_counter_cuts_off_a_pair(void **state)
         assert_true(is_heard_again(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
+        assert_int_not_equal(p->e.news, SESSION_DATA);
     }
-    /* a single HELLO is enough, however often the counter has leapt */
+    /* one HELLO is enough, however often the counter has leapt */
     for (unsigned leaps = 1; leaps <= 1024; leaps *= 4) {
         for (unsigned i = 0; i < leaps; i++)
             assert_int_equal(forge(p, highest_taken(p) + SESSION_LEAP), SESSION_DATA);
@@ -65,9 +65,8 @@ static void no_forged_counter_cuts_off_a_pair(void **state)
     assert_false(greet(p, 1));
 }
 
-/* Delivers a HELLO to member 0. A holder of the key has forged it in the name of member 1, with
- * this number. The HELLO reports `taken` as the number of the last HELLO from member 0, and `top`
- * as the highest counter of DATA from member 0. */
+/* Delivers a HELLO to member 0, forged with the key in the name of member 1. It claims `taken` as
+ * the last HELLO and `top` as the highest DATA counter from member 0. */
 static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_t top)
 {
     struct sessions forger = p->s[1];
@@ -78,15 +77,15 @@ static void forge_hello(struct pair *p, uint64_t number, uint64_t taken, uint64_
     to->now.with[0].top = top;
     to->now.with[0].out_of_step = true;
     to->next_hello = 0;
-    to->plainly = true; /* this HELLO contains the nonce */
+    to->plainly = true; /* send the nonce */
     size_t length = sessions_hello(&forger, 0, p->now, out);
     assert_true(length > 0);
     sessions_turn(&p->s[0]);
     sessions_take(&p->s[0], p->now, 0, out, length, &p->e);
 }
 
-/* Lets the members exchange packets up to eight times. Returns true as soon as each end hears the
- * other, knows the other's keys, and has counted a new HELLO. */
+/* Lets the members exchange packets up to eight times. Returns true once each end hears the other,
+ * knows the other's keys, and has counted a new HELLO. */
 static bool recovers(struct pair *p)
 {
     bool fine = false;
@@ -115,16 +114,16 @@ static void no_forged_hello_cuts_off_a_pair(void **state)
         deliver(p, 1, before, length);
         for (unsigned times = 0; times < 3; times++)
             forge_hello(p, p->s[0].peer[0].now.hellos + (number > 0 ? number : 1), taken, top);
-        sessions_configure(&p->s[0], 5, SECOND); /* the other end must learn of this change */
+        sessions_configure(&p->s[0], 5, SECOND);
         sessions_configure(&p->s[1], 6, SECOND);
         assert_true(recovers(p));
         assert_true(talk(p, 0) && talk(p, 1));
         deliver(p, 1, before, length);
-        assert_int_not_equal(p->e.news, SESSION_DATA); /* the packet is not accepted again */
+        assert_int_not_equal(p->e.news, SESSION_DATA);
     }
 }
 
-/* With 2^24 forged packets, a holder of the key can use up the counters of a session. */
+/* 2^24 forged packets use up the counters of a session. */
 static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
 {
     struct pair *p = acquainted();
@@ -137,7 +136,7 @@ static void at_the_end_of_the_counters_no_packet_is_accepted_twice(void **state)
     assert_int_equal(forge(p, UINT64_MAX), SESSION_DATA);
     deliver(p, 1, near, length);
     assert_int_equal(p->e.news, SESSION_HEARD);
-    /* after 6 packets, the counter wraps to 0, which is too far behind to be accepted */
+    /* after 6 packets, the counter wraps to 0, which is too far behind */
     for (unsigned i = 0; i < 10; i++)
         assert_true(talk(p, 0) == (i < 6));
     assert_int_equal(forge(p, UINT64_MAX), SESSION_HEARD);

@@ -1,4 +1,4 @@
-/* Tests which programs are executed as hooks, even while another process changes their paths. */
+/* Tests which programs are run as hooks, even while another process changes their paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,16 +27,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OTHER_USER  12345 /* a user other than root and, presumably, the user of this test */
-#define FOREIGN     66    /* the exit status of a program that belongs to another user */
+#define OTHER_USER  12345 /* neither root nor, presumably, the user of this test */
+#define FOREIGN     66    /* exit status of another user's program */
 #define RACE        10000
-#define LONG_ENOUGH 60 /* seconds for a race that should take one second */
+#define LONG_ENOUGH 60 /* seconds, for a race that should take one */
 #define AS_PROGRAM  "as-program"
 #define SCRIPT      "#!/bin/sh\nexit $1\n"
 
 static char folder[64];
 static char self[PATH_MAX];
-static pid_t swapper; /* 0 if no process swaps names */
+static pid_t swapper; /* 0 if none */
 
 /* ---- a temporary folder of this user in /tmp, as trusted.h permits ---- */
 
@@ -94,7 +94,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    if (swapper > 0) { /* stop the swapper of a failed test */
+    if (swapper > 0) { /* left by a failed test */
         kill(swapper, SIGKILL);
         waitpid(swapper, NULL, 0);
     }
@@ -126,8 +126,8 @@ static void refused(const char *path, const char *where, const char *what)
     assert_string_equal(why.bytes, expected.bytes);
 }
 
-/* Checks that the program `name` is refused, and that the complaint is about this file and not
- * about a folder above it. */
+/* Checks that the program `name` is refused, with a complaint about this file and not about a
+ * folder above it. */
 static void refused_at(const char *name, const char *what) { refused(at(name), at(name), what); }
 
 #define LINK       "it is a symbolic link: write the path of the program itself"
@@ -237,8 +237,8 @@ static void no_other_user_may_own_it(void **state)
     refused(at("folder/hook"), at("folder"), NOT_OURS);
 }
 
-/* Other users may write to a folder with the sticky bit, such as /tmp. If root owns that folder, a
- * program may be in a subfolder of it, but not directly in it. */
+/* Other users may write to a sticky folder such as /tmp. If root owns it, a program may be in a
+ * subfolder of it, but not directly in it. */
 static void sticky_folders_are_passed(void **state)
 {
     (void)state;
@@ -253,11 +253,11 @@ static void sticky_folders_are_passed(void **state)
     trusted(at("sticky/ours/hook"));
     refused_at("sticky/hook", IN_THE_WAY);
     refused(at("sticky/theirs/hook"), at("sticky/theirs"), NOT_OURS);
-    give_away("sticky"); /* the owner of the folder may remove any file in it */
+    give_away("sticky"); /* the folder's owner may remove any file in it */
     refused(at("sticky/ours/hook"), at("sticky"), NOT_OURS);
 }
 
-/* Runs in a process of its own, so that its mounts are invisible to other processes. */
+/* Runs in a process of its own, so that other processes do not see its mounts. */
 static void mount_and_look(void)
 {
     struct text why;
@@ -287,8 +287,8 @@ static void no_other_file_system_in_a_sticky_folder(void **state)
     assert_int_equal(status, 0);
 }
 
-/* Checks, as a user other than root, that a program of this user or of root is trusted if this user
- * may execute it. */
+/* Checks, as a user other than root, that this user's and root's programs are trusted if the user
+ * may execute them. */
 static void look_as_other_user(void)
 {
     static struct text why;
@@ -301,7 +301,7 @@ static void look_as_other_user(void)
         strstr(why.bytes, "private: the user that runs elect may not execute it") == NULL)
         _exit(12);
     if (trusted_open(at("sticky/sub/hook"), &why) >= 0 || strstr(why.bytes, "chmod go-w") == NULL)
-        _exit(13); /* the sticky folder does not belong to root, so the program is refused */
+        _exit(13); /* root does not own the sticky folder */
     _exit(0);
 }
 
@@ -326,8 +326,8 @@ static void another_user_trusts_itself_and_root(void **state)
     assert_int_equal(status, 0);
 }
 
-/* A script that the kernel cannot run is already refused when elect starts, and not only when the
- * hook is due. */
+/* A script that the kernel cannot run is refused when elect starts, and not when the hook is
+ * due. */
 static void scripts_have_an_interpreter(void **state)
 {
     static const struct {
@@ -353,8 +353,8 @@ static void scripts_have_an_interpreter(void **state)
 
 /* ---- which program is executed ---- */
 
-/* This test program calls this function when it is executed as a hook. Its exit status shows
- * whether the file of the executed program belongs to this user. */
+/* Runs when this test program is executed as a hook. The exit status tells whether this user owns
+ * the program's file. */
 static int be_a_program(void)
 {
     struct stat is;
@@ -380,10 +380,10 @@ static void the_opened_program_is_executed(void **state)
     (void)state;
     make_script("hook", 0755);
     int fd = trusted_open(at("hook"), &why);
-    /* an open program can be executed even if its name is removed */
+    /* an open program can be executed without its name */
     assert_int_equal(unlink(at("hook")), 0);
     assert_int_equal(run(fd, script), 42);
-    /* trusted_exec() clears FD_CLOEXEC only in the child */
+    /* cleared only in the child */
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     close(fd);
     write_file(at("broken"), "#!/no/such/interpreter\n", 23, 0755);
@@ -457,8 +457,7 @@ static void copy_self(const char *name)
     write_file(at(name), bytes, (size_t)length, 0755);
 }
 
-/* Makes files and folders of this user and of another user, and symbolic links to those of the
- * other user. */
+/* Makes files and folders of this user and of another, and symbolic links to the other user's. */
 static void make_both(void)
 {
     make_folder("mine", 0755);
@@ -532,8 +531,8 @@ static void no_file_behind_a_link_to_a_folder(void **state)
     race("mine", "linked");
 }
 
-/* Shows that the races above are real: a program that checks a path before it opens the file will
- * sooner or later open another user's file. */
+/* Shows that the races are real: a program that checks a path before opening it will sooner or
+ * later open another user's file. */
 static void a_check_before_opening_would_fail(void **state)
 {
     struct shared *s;

@@ -1,5 +1,5 @@
-/* Tests what a voter grants and refuses. Each test corresponds to one sentence of
- * docs/guarantees.md or of the comments in voter.c. */
+/* Tests what a voter grants and refuses. Each test covers one sentence of docs/guarantees.md or of
+ * the comments in voter.c. */
 #include "mandate.h"
 
 static void a_free_voter_persists_its_promise_before_it_grants(void **state)
@@ -11,7 +11,6 @@ static void a_free_voter_persists_its_promise_before_it_grants(void **state)
     assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
     assert_int_equal(v->a.node.saved.longest, LEASE);
-    /* the same term again is a renewal, which needs no write to the disk */
     asks(v, 2, term(1, 2));
     assert_granted(v);
     assert_false(v->a.out.persist);
@@ -26,7 +25,6 @@ static void no_other_candidate_is_granted_while_the_lease_runs(void **state)
     asks(v, 1, term(2, 1));
     assert_refused(v, HELD);
     assert_int_equal(answer(v)->remaining, 1);
-    /* the refusal names the term of the grant */
     assert_int_equal(answer(v)->in_the_way, term(1, 2));
     /* a refusal does not raise the promise */
     assert_int_equal(v->a.node.saved.promised, term(1, 2));
@@ -52,7 +50,7 @@ static void only_its_owner_may_use_a_term(void **state)
     (void)state;
     asks(v, 1, term(1, 2));
     assert_rule(&v->a, MALFORMED);
-    asks(v, 2, (elect_term)1 << 16 | 7); /* no process has the number 7 */
+    asks(v, 2, (elect_term)1 << 16 | 7); /* no process 7 */
     assert_rule(&v->a, MALFORMED);
     hears(v, 1, (struct elect_message){.type = ELECT_RELEASE, .term = term(1, 2)});
     assert_rule(&v->a, MALFORMED);
@@ -78,7 +76,7 @@ static void an_impossible_term_is_malformed(void **state)
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     m.certificate = 0;
-    m.reason = ELECT_REFUSAL_COUNT; /* this reason does not exist */
+    m.reason = ELECT_REFUSAL_COUNT;
     hears(v, 0, m);
     assert_rule(&v->a, MALFORMED);
     assert_int_equal(v->a.node.mandate.seen, 0);
@@ -124,7 +122,7 @@ static void another_incarnation_of_the_holder_is_a_clone(void **state)
     m.incarnation = 2;
     hears(v, 2, m);
     assert_refused(v, CONFIG);
-    /* a holder that asks for a new term may have restarted, and must wait like any other process */
+    /* a new term: the holder may have restarted, and must wait like any other process */
     m.term = term(2, 2);
     hears(v, 2, m);
     assert_refused(v, HELD);
@@ -135,14 +133,14 @@ static void a_release_ends_its_own_grant_and_no_other(void **state)
     struct voter *v = begin(3, 0);
     (void)state;
     asks(v, 2, term(2, 2));
-    releases(v, 1, term(3, 1)); /* this is the term of another process */
+    releases(v, 1, term(3, 1));
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
-    releases(v, 2, term(1, 2)); /* this is an earlier term of the holder */
+    releases(v, 2, term(1, 2));
     asks(v, 1, term(4, 1));
     assert_refused(v, HELD);
     releases(v, 2, term(2, 2));
-    asks(v, 2, term(2, 2)); /* this is a late renewal of the released term */
+    asks(v, 2, term(2, 2)); /* a late renewal of the released term */
     assert_refused(v, CLOSED);
     asks(v, 1, term(4, 1));
     assert_granted(v);
@@ -179,16 +177,16 @@ static void a_restarted_voter_waits_for_the_longest_lease(void **state)
     m.lease = 2 * LEASE;
     hears(v, 2, m);
     restart(v, 0);
-    assert_true(v->a.out.persist); /* the new incarnation is persisted */
+    assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.incarnation, 2);
     v->now += 2 * LEASE - 1;
     asks(v, 1, term(2, 1));
     assert_refused(v, BOOT);
     assert_int_equal(answer(v)->remaining, 1);
-    asks(v, 2, term(2, 2)); /* a later term of the same owner is refused, too */
+    asks(v, 2, term(2, 2));
     assert_refused(v, BOOT);
-    /* after a restart, the voter at first grants only the term that it promised last, because the
-     * office in that term may continue */
+    /* after a restart, only the last promised term is granted at first, because its office may
+     * continue */
     asks(v, 2, term(1, 2));
     assert_granted(v);
     v->now += 3 * LEASE;
@@ -232,7 +230,7 @@ static void a_prevote_is_answered_and_changes_nothing(void **state)
     struct elect_message m = request(term(1, 2));
     (void)state;
     m.type = ELECT_PREVOTE;
-    hears(v, 2, m); /* the first message also shows that process 2 is up */
+    hears(v, 2, m);
     struct elect_node before = v->a.node;
     hears(v, 2, m);
     assert_int_equal(answer(v)->type, ELECT_AYE);
@@ -258,18 +256,18 @@ static void a_certificate_frees_the_voter(void **state)
     struct elect_message first = request(term(1, 1));
     first.incarnation = ELECT_STARTS + 3;
     hears(v, 1, first);
-    m.certificate = (elect_term)9 << 16 | 7; /* no process has the number 7 */
+    m.certificate = (elect_term)9 << 16 | 7; /* no process 7 */
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.certificate = term(1, 1);
     m.membership = v->a.node.saved.membership;
-    m.membership.version = 1; /* a candidate with a wrong membership: its certificate is ignored */
+    m.membership.version = 1; /* wrong membership, so the certificate is ignored */
     hears(v, 2, m);
     assert_refused(v, CONFIG);
     m.membership.version = 0;
     struct voter certified = *v;
     m.certified_by = 4;
-    /* process 1 has lost its state since it released the term, so it may now use the term again */
+    /* process 1 has lost its state since the RELEASE, so it may use the term again */
     hears(v, 2, m);
     assert_refused(v, HELD);
     m.certified_by = ELECT_STARTS + 2; /* a mere restart does not void the certificate */
@@ -277,8 +275,8 @@ static void a_certificate_frees_the_voter(void **state)
     assert_granted(&certified);
 }
 
-/* A readmitted member may reuse a term that it used in a former life, if no other member remembers
- * the term. Late messages from the former life must not affect that term. */
+/* A readmitted member may reuse a term that no other member remembers. Late messages from before
+ * must not affect that term. */
 static void messages_of_a_former_life_do_not_concern_the_present_one(void **state)
 {
     struct voter *v = begin(3, 0);
@@ -289,10 +287,10 @@ static void messages_of_a_former_life_do_not_concern_the_present_one(void **stat
     m.incarnation = ELECT_STARTS;
     hears(v, 1, m);
     assert_granted(v);
-    assert_true(v->a.out.persist); /* the voter persists the new incarnation for its next start */
+    assert_true(v->a.out.persist);
     assert_int_equal(v->a.node.saved.met[1], ELECT_STARTS);
     struct voter guarded = *v, restarted = *v;
-    releases(v, 1, term(1, 1)); /* incarnation 1 sent this message */
+    releases(v, 1, term(1, 1)); /* sent by incarnation 1 */
     assert_rule(&v->a, FORMER_LIFE);
     hears(v, 1, (struct elect_message){.type = ELECT_HAND, .term = term(1, 1), .incarnation = 1});
     assert_rule(&v->a, FORMER_LIFE);
@@ -302,7 +300,7 @@ static void messages_of_a_former_life_do_not_concern_the_present_one(void **stat
     releases(&guarded, 1, term(1, 1));
     asks(&guarded, 2, term(2, 2));
     assert_refused(&guarded, BOOT);
-    restarted.a.node.saved.met[1]++; /* a mere restart of the holder changes nothing */
+    restarted.a.node.saved.met[1]++;
     hears(&restarted, 1,
           (struct elect_message){.type = ELECT_RELEASE,
                                  .heir = ELECT_NOBODY,
@@ -339,13 +337,13 @@ static void an_observer_follows_and_does_not_vote(void **state)
     assert_int_equal(v->a.out.sends, 0);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     struct elect_message later = request(term(3, 1)), earlier = request(term(2, 2));
-    hears(v, 1, later); /* process 1 is a candidate, not a leader */
+    hears(v, 1, later); /* a candidate, not a leader */
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.leading = earlier.leading = 1;
     later.membership = v->a.node.saved.membership;
     later.membership.stamp = 0;
     later.membership.version = 1;
-    hears(v, 1, later); /* process 1 leads with a wrong membership */
+    hears(v, 1, later); /* a leader with a wrong membership */
     assert_refused(v, CONFIG);
     assert_int_equal(v->a.node.mandate.presence.follows, 2);
     later.membership.stamp = later.term;
@@ -359,7 +357,7 @@ static void an_observer_follows_and_does_not_vote(void **state)
     hears(v, 2, m);
     assert_int_equal(v->a.out.sends, 0);
     happens(v, ELECT_SUSPECT);
-    assert_int_equal(v->a.out.sends, 0); /* an observer also begins no election */
+    assert_int_equal(v->a.out.sends, 0);
 }
 
 int test_voter(void)

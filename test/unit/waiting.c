@@ -1,4 +1,4 @@
-/* Tests when a waiting run tells its user which member leads. */
+/* Tests when a waiting run names the leader to its user. */
 #include "../support.h"
 
 #include "../../src/run/waiting.h"
@@ -87,7 +87,7 @@ static void the_rate_is_bounded_and_the_latest_state_is_shown(void **state)
     }
     assert_int_equal(WAITING_BURST, lines);
     assert_true(waiting_next(&w) == start + WAITING_EVERY);
-    hears(&w, TALK_NEWS, "b", TERM, ""); /* the user already knows this */
+    hears(&w, TALK_NEWS, "b", TERM, "");
     assert_true(waiting_next(&w) == INT64_MAX);
     hears(&w, TALK_NEWS, "", 0, "");
     assert_null(waiting_due(&w, start + WAITING_EVERY - 1));
