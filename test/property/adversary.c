@@ -18,7 +18,7 @@
  *
  * groups: all clocks show the same time. Each move picks a random set of processes and delivers
  * all messages between them at once: a process becomes a candidate and gets all answers, or a
- * leader renews, changes the voters, or resigns. This takes one part of a cluster far ahead of
+ * leader renews, changes the voters, or resigns. One part of a cluster thus gets far ahead of
  * another.
  */
 #include "../../src/model/claims.h"
@@ -404,7 +404,7 @@ static void play(struct history *h, uint64_t seed)
         restart(h, i);
     h->started = true;
     for (unsigned s = 0; s < STEPS && h->broken == NULL; s++) {
-        if (below(h, 40) == 0 && !h->steady) /* a new lease for all processes */
+        if (below(h, 40) == 0 && !h->steady) /* changes the lease of all processes */
             elect_config_mandate(&h->config, LEASE * (1 + below(h, 4)), 2, 0, GRAIN);
         if (groups)
             move_group(h);

@@ -7,7 +7,7 @@
  *  - a member that knows a later state of the sender accepts no message sent in an earlier state,
  *  - a repeated packet never shows that a link works,
  *  - no honest member is told to stop,
- *  - once the attacker rests and all members share a key, all members can communicate, send few
+ *  - once the attacker stops and all members share a key, all members can communicate, send few
  *    HELLOs, and know each other's keys.
  */
 #include "../../src/model/dice.h"
@@ -40,6 +40,7 @@ struct disk {
     struct session_memory known[MEMBERS];
 };
 
+/* One run of a member, from its start to its exit. */
 struct life {
     unsigned member;
     bool earlier;      /* started from a restored snapshot */
@@ -566,6 +567,6 @@ int main(int argc, char **argv)
     }
     printf("%llu histories, %llu words accepted\n", (unsigned long long)histories,
            (unsigned long long)got);
-    /* fewer accepted words would have tested too little */
+    /* fail if too few words were accepted to test anything */
     return got < histories;
 }

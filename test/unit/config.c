@@ -91,7 +91,7 @@ static void the_initiator_may_tell_lower_members(void **state)
     assert_true(config_parse(&c, "x.conf", WITH("tell-lower = yes\n")));
     assert_int_equal(config_elect(&c, &e), ELECT_FINE);
     assert_true(e.tell_lower);
-    assert_int_not_equal(e.digest, digest); /* all members must share it */
+    assert_int_not_equal(e.digest, digest); /* all members must have the same setting */
     refused(WITH("tell-lower = yes\nalgorithm = ring\n"),
             "x.conf: tell-lower = yes needs algorithm = bully: change one of them");
 }

@@ -75,7 +75,7 @@ static void only_a_later_deadline_counts(void **state)
     assert_int_equal(deadline_extended(1500, 2000, 0, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, -1, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MIN, 600), 1500);
-    /* exceeds the lease of 600 */
+    /* 601 exceeds the lease of 600 */
     assert_int_equal(deadline_extended(1500, 2000, 601, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, INT64_MAX, 600), 1500);
     assert_int_equal(deadline_extended(1500, 2000, 600, 600), 2600);

@@ -653,7 +653,7 @@ static void a_leader_changes_one_voter_at_a_time(void **state)
     v->a.node.mandate.time[ELECT_NEXT_CHANGE] = v->now;
     is_told(v, all & ~(SET(0) | SET(1)), all & ~(SET(0) | SET(1)));
     assert_rule(&v->a, CHANGE_TOO_LARGE);
-    is_told(v, all & ~SET(4), all & ~SET(4)); /* itself */
+    is_told(v, all & ~SET(4), all & ~SET(4)); /* the leader itself */
     assert_rule(&v->a, CHANGE_TOO_LARGE);
     is_told(v, 0, 0);
     assert_rule(&v->a, CHANGE_TOO_LARGE);

@@ -24,7 +24,7 @@ static struct {
     uv_loop_t loop;
     struct alarm clock;
     unsigned rings;
-    elect_time again; /* next time for ring() to set, or ELECT_UNSET */
+    elect_time again; /* ring() sets the clock to this, unless ELECT_UNSET */
     uv_poll_t poll;
     int ends[2];
 } c;
@@ -312,7 +312,7 @@ static bool is_at(const union elect_address *address)
     return net_same(&is, address);
 }
 
-/* Sends the same packet from two sockets. */
+/* Sends a packet from one socket and, unless `second` is -1, also from the other. */
 static void say_from(int first, int second)
 {
     uint8_t out[SEAL_MAX_PACKET];

@@ -504,8 +504,8 @@ static void groups_with_the_same_mark_are_refused(void **state)
 
 static bool is_readmitted(void) { return c.readmitted; }
 
-/* Without its state, a member must not contradict its promises, so the others tell it what they
- * were. */
+/* A member without its state could contradict its promises, so the others tell it what it
+ * promised. */
 static void a_member_without_its_state_is_readmitted(void **state)
 {
     char why[256];
@@ -711,7 +711,7 @@ static void one_network_is_enough(void **state)
     assert_true(was_left_alone(token));
 }
 
-/* ---- testaments ---- */
+/* ---- death reports ---- */
 
 /* Sends a death report from the member's sockets, as a guardian does. */
 static void send_testament(const int *sockets, const struct elect_testament *t)

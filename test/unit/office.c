@@ -434,9 +434,8 @@ static void a_renewal_is_two_messages_for_each_other_and_no_write(void **state)
     assert_int_equal(writes, 0);
 }
 
-/* Process 0 of three is a candidate. One of the other two cannot grant for a long time, and the
- * second has promised a larger term. In whichever order they answer, a majority may grant the next
- * attempt. */
+/* Process 0 of three is a candidate. One voter cannot grant for a long time, and the other has
+ * promised a larger term. In whichever order they answer, a majority may grant the next attempt. */
 static void a_candidate_waits_only_until_a_majority_may_grant(void **state)
 {
     (void)state;
@@ -706,7 +705,7 @@ static void any_input_may_come_in(void **state)
                 restart(v, me);
         }
     }
-    /* fewer offices would have tested too little */
+    /* fail if too few offices occurred to test anything */
     assert_true(offices > 100);
 }
 

@@ -162,7 +162,7 @@ static void a_member_that_lost_its_state_believes_what_is_remembered(void **stat
     assert_int_equal(v->a.node.saved.pause, m.pause);
 }
 
-/* The grant is from before the loss of the state. */
+/* The grant was sent before the member lost its state. */
 static void a_member_that_lost_its_state_ignores_a_late_grant(void **state)
 {
     struct voter *v = begin(3, 0);

@@ -282,7 +282,7 @@ static void removed_members_stay_while_there_is_room(void **state)
     assert_int_equal(s->peers, SESSION_PEERS);
     assert_false(knows(s, 1000) || knows(s, 21));
     assert_true(knows(s, 1001) && knows(s, 7) && knows(s, 20) && knows(s, 22));
-    /* member 1001 has replaced member 21, and is still unknown */
+    /* member 1001 has replaced member 21, and nothing is known about it yet */
     assert_int_equal(s->peer[21].known.sequence, 0);
     assert_null(saved_begin(s, id, 3));
     assert_true(knows(s, 22));
@@ -293,7 +293,7 @@ static void removed_members_stay_while_there_is_room(void **state)
     assert_null(saved_begin(s, id, SESSION_PEERS));
     for (unsigned i = 1; i < SESSION_PEERS; i++)
         assert_true(knows(s, id[i]));
-    /* one of the voters that are no longer configured is kept, too */
+    /* room is left for one voter that is no longer configured */
     assert_true(knows(s, 20) || knows(s, 7));
 }
 

@@ -576,7 +576,7 @@ static void every_tag_that_may_come_in_is_known_to_the_filter(void **state)
     for (unsigned i = 0; i < count; i++)
         found += tags[i] == head.tag;
     p->now += 5 * SECOND;
-    for (unsigned hellos = 0; hellos < 2; hellos++) { /* without and with a nonce */
+    for (unsigned hellos = 0; hellos < 2; hellos++) { /* with and without a nonce */
         length = sessions_hello(&p->s[0], 0, p->now += SECOND, out);
         assert_true(seal_head(out, length, &head));
         for (unsigned i = 0; i < count; i++)

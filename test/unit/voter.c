@@ -275,8 +275,8 @@ static void a_certificate_frees_the_voter(void **state)
     assert_granted(&certified);
 }
 
-/* A readmitted member may reuse a term that no other member remembers. Late messages from before
- * must not affect that term. */
+/* A readmitted member may reuse a term that no other member remembers. Messages sent before it lost
+ * its state must not affect that term. */
 static void messages_of_a_former_life_do_not_concern_the_present_one(void **state)
 {
     struct voter *v = begin(3, 0);
