@@ -170,7 +170,7 @@ static _Noreturn void finish(struct keeper *k)
     if (k->alone)
         cgroup_remove(k->job->cgroup);
     if (was_ended_by_keys(k))
-        atomic_store(&k->page->ending, 1);
+        atomic_store(&k->page->ending, k->status - EXIT_SIGNAL);
     atomic_store(&k->page->status, k->status);
     atomic_store(&k->page->phase, PHASE_EMPTY);
     if (!counted)

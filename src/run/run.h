@@ -69,7 +69,7 @@ struct page {
     _Atomic int phase;
     _Atomic int lost;       /* 1: elect run itself has begun to stop the command */
     _Atomic int unhealthy;  /* UNHEALTHY_CHECK or UNHEALTHY_SILENT; 0: the command is healthy */
-    _Atomic int ending;     /* the last terminating signal that elect run passed on; 0: none */
+    _Atomic int ending;     /* the last terminating signal, passed on or from a key; 0: none */
     _Atomic int restarts;   /* the command has failed, and the keeper will start it again */
     _Atomic uint64_t term;  /* the term in which the command works */
     _Atomic uint32_t lease; /* the lease in that term */

@@ -962,6 +962,8 @@ MUTANTS = {
         "run/keeper.c", "        kill(k->waiter, SIGCONT);\n", "        kill(k->waiter, 0);\n", "run waiter-is-stopped"),
     "elect run can be traced": (
         "run/runner.c", "    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);\n", "", "run command-takes-nothing-from-elect"),
+    "the number of a signal is stored as a truth value": (
+        "run/keeper.c", "ending, k->status - EXIT_SIGNAL);", "ending, 1);", "run keys-of-the-terminal"),
     "a closed folder of PATH makes any command forbidden": (
         "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }

@@ -949,5 +949,31 @@ def terminal(_):
             holds("terminal", os.waitstatus_to_exitcode(status) == 5, status, seen)
 
 
+@case
+def keys_of_the_terminal(_):
+    """A command that a key of its terminal ends has not failed: the run keeps leadership, whatever --on-exit says about failures.
+    The terminal sends the signal of the key only to the foreground process group, to which elect run does not belong."""
+    with Fake() as f:
+        for words in ([], ["--isolate"], ["--on-exit", "restart"]):
+            for key, number in ((b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)):
+                pid, master = pty.fork()
+                if pid == 0:
+                    os.execv(ELECT, [ELECT, "run", "-S", f.status_path, *words, "--", "sh", "-c", "ulimit -c 0; echo ready; exec sleep 600"])
+                seen = b""
+                try:  # reading from the terminal fails once the run has ended
+                    while select.select([master], [], [], LIMIT)[0]:
+                        now = os.read(master, 4096)
+                        if b"ready" in seen + now and b"ready" not in seen:
+                            os.write(master, key)
+                        seen += now
+                except OSError:
+                    pass
+                os.close(master)
+                status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                name = f"killed by {number.name}); exiting with status {128 + number}"
+                holds("the key ends the command:", status == 128 + number and name in seen.decode(), words, status, seen)
+                holds("it has not failed:", last_empty(f).flags == 0 and "its command was killed by" in last_empty(f).why, words, last_empty(f))
+
+
 if __name__ == "__main__":
     sys.exit(main(__file__))
