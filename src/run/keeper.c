@@ -12,6 +12,7 @@
 #include "health.h"
 #include "outcome.h"
 #include "scheduling.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -308,7 +309,7 @@ static void pass_on(struct keeper *k, int number)
     if (!is(k, PHASE_FROZEN)) {
         if (k->waiter > 0)
             command_signal(k->waiter, number, false);
-    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
+    } else if (signals_end(number)) {
         /* A frozen command is killed before it can run again and handle the signal. */
         tree_kill(&k->tree, ended, k);
         k->status = EXIT_SIGNAL + number;

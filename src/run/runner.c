@@ -17,6 +17,7 @@
 #include "health.h"
 #include "outcome.h"
 #include "scheduling.h"
+#include "signals.h"
 #include "waiting.h"
 
 #include <errno.h>
@@ -63,9 +64,11 @@ struct runner {
     struct health health;              /* the health check, while the run waits for its turn */
     bool told_healthy, told_unhealthy; /* what the daemon was told since the last HOLD */
     bool terminal;                     /* the keeper or the command has the terminal */
-    bool tried, told_away, told_lost, frozen, leaving;
-    bool started; /* the command was started at least once */
-    bool broken;  /* the keeper has died, or did not act in time */
+    bool tried, told_lost, frozen, leaving;
+    bool gone;      /* the daemon has ended, and no daemon has answered since */
+    bool told_gone; /* the user was told so */
+    bool started;   /* the command was started at least once */
+    bool broken;    /* the keeper has died, or did not act in time */
     int result;
 };
 
@@ -148,6 +151,7 @@ static void hold(struct runner *r)
     health_begin(&r->health, r->o, boottime_now());
     if (error != 0)
         channel_close(&r->channel);
+    r->gone |= error != 0 && error != EAGAIN;
     if (error != 0 && error != EAGAIN && !r->tried) {
         channel_report("%s: %s", r->o->socket, access_socket_text(error, r->o->socket));
         r->result = EXIT_RUN_FAILED;
@@ -508,7 +512,7 @@ static void told_to_stop(struct runner *r, const struct talk *t, enum note_kind 
 
 static void hear(struct runner *r, const struct talk *t)
 {
-    r->told_away = false;
+    r->gone = r->told_gone = false;
     if (t->node[0] != '\0')
         memcpy(r->node, t->node, sizeof r->node);
     if (t->group[0] != '\0')
@@ -526,6 +530,17 @@ static void hear(struct runner *r, const struct talk *t)
     }
 }
 
+/* Tells the user once that the run waits for a new daemon. If the command had to end first, the
+ * user has been told of its end before. */
+static void tell_gone(struct runner *r)
+{
+    if (r->state != AWAY || !r->gone || r->told_gone)
+        return;
+    TELL(r, "the daemon of %s has ended; waiting for a new one", node_of(r));
+    waiting_renew(&r->waiting);
+    r->told_gone = true;
+}
+
 static void daemon_ended(struct runner *r)
 {
     char what[TALK_NAME + 64];
@@ -535,14 +550,13 @@ static void daemon_ended(struct runner *r)
             lose(r, NOTE_STOP, what, "");
     } else {
         give_back(r); /* a guardian that still runs waits for the end of this run's work */
-        if (!r->told_away)
-            TELL(r, "%s; waiting for a new one", what);
-        waiting_renew(&r->waiting);
-        r->told_away = true;
-        if (r->o->now && !r->started)
-            r->result = EXIT_RUN_FAILED;
         r->retry = boottime_now() + RETRY;
         r->state = AWAY;
+        r->gone = true;
+        if (r->o->now && !r->started) {
+            r->result = EXIT_RUN_FAILED;
+            TELL(r, "the daemon of %s has ended; exiting with status %d", node_of(r), r->result);
+        }
     }
     close(r->channel.daemon); /* the guardian may be alive, so the channel to it stays open */
     r->channel.daemon = -1;
@@ -677,11 +691,6 @@ static void look_at_health(struct runner *r)
 
 /* ---- signals ---- */
 
-static bool ends(int number)
-{
-    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
-}
-
 static void hear_signals(struct runner *r)
 {
     struct signalfd_siginfo info;
@@ -694,13 +703,13 @@ static void hear_signals(struct runner *r)
         if (number == TREE_ENDED && info.ssi_code > 0)
             continue;
         if (r->keeper > 0) {
-            r->leaving |= r->told_lost && ends(number);
-            if (ends(number) && !outcome_was_told(r->page, 0))
+            r->leaving |= r->told_lost && signals_end(number);
+            if (signals_end(number) && !outcome_was_told(r->page, 0))
                 atomic_store(&r->page->ending, number);
             note(r, NOTE_SIGNAL, number, NULL);
-            if (ends(number))
+            if (signals_end(number))
                 TELL(r, "received %s: passing it on to %s", outcome_signal(number), work_of(r));
-        } else if (ends(number)) {
+        } else if (signals_end(number)) {
             give_back(r);
             r->result = EXIT_SIGNAL + number;
             TELL(r, "received %s while waiting; exiting with status %d", outcome_signal(number),
@@ -708,23 +717,6 @@ static void hear_signals(struct runner *r)
             return;
         }
     }
-}
-
-static int open_signals(void)
-{
-    static const int ours[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
-                               SIGTERM, SIGCHLD,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU,
-                               SIGPIPE, SIGWINCH, SIGURG,  SIGIO,   SIGPWR,  SIGVTALRM};
-    sigset_t set;
-    sigemptyset(&set);
-    for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        sigaddset(&set, ours[i]);
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-        sigaddset(&set, number);
-    signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, waitpid() cannot report a child */
-    if (sigprocmask(SIG_SETMASK, &set, NULL) != 0)
-        return -1;
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 /* ---- the loop ---- */
@@ -792,8 +784,10 @@ static void look_at_clock(struct runner *r)
         ask(r, now);
     if (r->state == AWAY && r->result == GOES_ON && now >= r->retry)
         hold(r);
-    if (r->result == GOES_ON)
+    if (r->result == GOES_ON) {
+        tell_gone(r);
         tell_who_leads(r);
+    }
     if (r->result == GOES_ON && now >= r->give_up)
         give_up(r);
 }
@@ -854,7 +848,7 @@ static bool prepare(struct runner *r)
     r->page =
         mmap(NULL, sizeof *r->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    r->signals = open_signals();
+    r->signals = signals_open();
     if (r->page == MAP_FAILED || r->timer < 0 || r->signals < 0 || !tree_adopt()) {
         channel_report("cannot set up the run: %s", strerror(errno));
         return false;

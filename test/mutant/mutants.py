@@ -964,6 +964,8 @@ MUTANTS = {
         "run/runner.c", "    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);\n", "", "run command-takes-nothing-from-elect"),
     "the number of a signal is stored as a truth value": (
         "run/keeper.c", "ending, k->status - EXIT_SIGNAL);", "ending, 1);", "run keys-of-the-terminal"),
+    "a run does not say that it waits for a new daemon": (
+        "run/runner.c", "    r->gone |= error != 0 && error != EAGAIN;\n", "", "run respawn"),
     "a closed folder of PATH makes any command forbidden": (
         "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }

@@ -237,6 +237,8 @@ def waiting(_):
         holds("an answer without a lease", r.end() == 125 and "reports no lease" in r.err, r.err)
     with Fake(answer=lambda client, said: True) as f:
         expect("-n without an answer", ran(f, "-n", "--", "true"), 125, err="the daemon does not answer")
+    with Fake(answer=lambda client, said: client.close() or True) as f:
+        expect("-n, and the daemon ends", ran(f, "-n", "--", "true"), 125, err="the daemon of the local member has ended; exiting with status 125")
 
 
 @case
@@ -272,6 +274,17 @@ def started(f, r):
     """Waits until the user was told that the command has started; elect run then tells the daemon the process id."""
     f.wait("the start is reported", lambda: f.clients[-1].holding and any(said.pid > 0 for said in f.clients[-1].heard))
     return r
+
+
+def until_it_says(r, words):
+    """Reads what the run prints until it has printed these words, and returns it."""
+    said = ""
+    while words not in said:
+        holds(f"it says {words}:", select.select([r.process.stderr], [], [], LIMIT)[0], said)
+        now = os.read(r.process.stderr.fileno(), 4096).decode(errors="replace")
+        holds(f"it says {words} before it ends:", now, said)
+        said += now
+    return said
 
 
 @case
@@ -433,10 +446,13 @@ def respawn(_):
                 holds("the command is started again", r.process.stdout.readline() == b"on\n")
             f.die()  # the next signal comes when the daemon is restarted
             holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
+            said = until_it_says(r, "has ended; waiting for a new one")
+            holds("the run says what it waits for, once", re.search(r"has ended \(exit status 0\); waiting for its next turn\n"
+                                                                    r"elect run: the daemon of a has ended; waiting for a new one\n$", said), said)
             f.listen()
             holds("the command is started again", r.process.stdout.readline() == b"on\n")
             r.signal(signal.SIGINT)
-            holds("the run ends by itself", r.end() == 0 and "told 2" in r.out, r.out)
+            holds("the run ends by itself", r.end() == 0 and "told 2" in r.out and "for a new one" not in r.err, r.out, r.err)
         holds("each HOLD ended with EMPTY", f.wait("E", lambda: all(c.is_empty() for c in f.clients)))
         f.clients = []
         with begin(f, STAYS, "--respawn", "-k", "2s") as r:
