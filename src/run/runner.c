@@ -53,7 +53,8 @@ struct runner {
     char group[TALK_NAME], node[TALK_NAME]; /* as the daemon names them; empty: not known yet */
     pid_t command;                          /* the latest command; 0: none was started */
     bool executed;                          /* the command has started in this term */
-    int64_t asked[ASKED];                   /* time stamps of the latest questions since HOLD */
+    bool failed;          /* in this term, the command has failed and its restart was planned */
+    int64_t asked[ASKED]; /* time stamps of the latest questions since HOLD */
     unsigned asks;
     int64_t next_ask, retry, give_up;
     pid_t keeper;     /* the process id of the keeper; 0: there is none */
@@ -255,7 +256,7 @@ static void start(struct runner *r)
     r->pair = pair[0];
     r->started = true;
     r->state = HELD;
-    r->told_lost = r->broken = r->executed = false;
+    r->told_lost = r->broken = r->executed = r->failed = false;
     r->command = 0;
     r->give_up = DEADLINE_NEVER;
     r->steps = 0;
@@ -313,7 +314,7 @@ static void tell_end(const struct runner *r, const struct outcome *is, bool know
         TELL(r, "%s was not started, because too little of the lease was left; %s", work_of(r),
              next);
     else
-        TELL(r, "%s was not started; %s%s", work_of(r), yields, next);
+        TELL(r, "%s was not started%s; %s%s", work_of(r), r->failed ? " again" : "", yields, next);
 }
 
 /* Decides how the run continues after the keeper and all processes of the command have ended. */
@@ -629,6 +630,7 @@ static void hear_note(struct runner *r, const struct note *n)
              atomic_load(&r->page->status), n->value);
         r->command = 0;
         r->executed = false;
+        r->failed = true;
         break;
     case NOTE_SIGNAL:
     case NOTE_STOP:
@@ -707,7 +709,10 @@ static void hear_signals(struct runner *r)
             if (signals_end(number) && !outcome_was_told(r->page, 0))
                 atomic_store(&r->page->ending, number);
             note(r, NOTE_SIGNAL, number, NULL);
-            if (signals_end(number))
+            if (signals_end(number) && atomic_load(&r->page->restarts) != 0)
+                TELL(r, "received %s before the restart of %s", outcome_signal(number),
+                     run_name(r->o));
+            else if (signals_end(number))
                 TELL(r, "received %s: passing it on to %s", outcome_signal(number), work_of(r));
         } else if (signals_end(number)) {
             give_back(r);

@@ -966,6 +966,8 @@ MUTANTS = {
         "run/keeper.c", "ending, k->status - EXIT_SIGNAL);", "ending, 1);", "run keys-of-the-terminal"),
     "a run does not say that it waits for a new daemon": (
         "run/runner.c", "    r->gone |= error != 0 && error != EAGAIN;\n", "", "run respawn"),
+    "a signal is passed on to a command that has ended": (
+        "run/runner.c", "signals_end(number) && atomic_load(&r->page->restarts) != 0", "false", "run restarts"),
     "a closed folder of PATH makes any command forbidden": (
         "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }

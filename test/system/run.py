@@ -645,13 +645,16 @@ def restarts(_):
         holds("the office is released once", last_empty(f).flags == YIELDS | FAILED and f.words().count("HOLD") == 1, f.words())
         expect("a command that succeeds is not started again", ran(f, "--on-exit", "restart", "--", "true"), 0)
         holds("leadership is kept", last_empty(f).flags == 0, last_empty(f))
-        for end, status, flags in ((lambda r: r.signal(signal.SIGTERM), 3, 0), (lambda r: f.client().say("STOP", why="again"), 75, 0),
-                                   (lambda r: f.client().say("LOST", why="again"), 75, 0)):
+        told = "elect run: received SIGTERM before the restart of sh\n"
+        for end, status, said in ((lambda r: r.signal(signal.SIGTERM), 3, told), (lambda r: f.client().say("STOP", why="again"), 75, ""),
+                                  (lambda r: f.client().say("LOST", why="again"), 75, "")):
             with Run(f, "--on-exit", "restart", "--", "sh", "-c", "exit 3") as r:
                 while b"restarting it in 1 s" not in r.process.stderr.readline():
                     pass
                 end(r)
-                holds("the run ends immediately", r.end() == status and last_empty(f).flags == flags, r.process.returncode, r.err, last_empty(f))
+                holds("the run ends immediately", r.end() == status and last_empty(f).flags == 0, r.process.returncode, r.err, last_empty(f))
+                holds("it says so", r.err.endswith(f"{said}elect run: sh was not started again; exiting with status {status}\n")
+                      and "passing it on" not in r.err, r.err)
 
 
 @case
