@@ -13,8 +13,11 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define NO_PATH "/bin:/usr/bin" /* execvp() searches these folders if PATH is not set */
 
 int command_status(int status)
 {
@@ -59,21 +62,57 @@ static void stand_alone(bool terminal)
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
-/* Returns true if a folder of PATH contains the command. If execvp() cannot search one of the
- * folders, it fails with EACCES even if the command is in none of them. The correct error is then
- * that the command does not exist. */
-static bool is_in_path(const char *name)
+/* Returns 0 if this process may execute the file, and an error number otherwise. */
+static int file_error(const char *file)
+{
+    struct stat is;
+    if (stat(file, &is) != 0)
+        return errno;
+    if (!S_ISREG(is.st_mode))
+        return EACCES;
+    return faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+/* Searches PATH for the command, as execvp() does. Returns 0 if a folder contains a program of this
+ * name, EACCES if folders contain only other files of this name, and ENOENT otherwise. If execvp()
+ * cannot search one of the folders, it fails with EACCES even if the command is in none of them. */
+static int path_error(const char *name)
 {
     char file[4096];
     const char *path = getenv("PATH");
-    for (const char *at = path, *end; at != NULL; at = *end == ':' ? end + 1 : NULL) {
+    int error = ENOENT;
+    for (const char *at = path != NULL ? path : NO_PATH, *end; at != NULL;
+         at = *end == ':' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
         int folder = end > at ? (int)(end - at) : 1; /* the length of the folder in characters */
         int length = snprintf(file, sizeof file, "%.*s/%s", folder, end > at ? at : ".", name);
-        if (length > 0 && (size_t)length < sizeof file && access(file, F_OK) == 0)
-            return true;
+        if (length < 0 || (size_t)length >= sizeof file || access(file, F_OK) != 0)
+            continue;
+        if (file_error(file) == 0)
+            return 0;
+        error = EACCES;
     }
-    return false;
+    return error;
+}
+
+/* Returns 0 if the command could be executed now. Otherwise returns the error number: ENOENT if the
+ * command does not exist, EACCES if it is not an executable file. */
+static int command_error(const struct run_options *o)
+{
+    const char *name = o->command[0];
+    if (o->shell)
+        return 0;
+    return strchr(name, '/') != NULL ? file_error(name)
+           : name[0] == '\0'         ? ENOENT
+                                     : path_error(name);
+}
+
+void command_warn(const struct run_options *o, const char *node)
+{
+    int error = command_error(o);
+    if (error != 0 && !o->quiet)
+        channel_report("cannot execute %s: %s (correct the command, or install it before %s leads)",
+                       run_name(o), strerror(error), node);
 }
 
 static _Noreturn void become(const struct keeper_job *job, int report, int loss)
@@ -97,8 +136,7 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
     else
         execvp(o->command[0], o->command);
     int error = errno;
-    if (error == EACCES && !o->shell && strchr(o->command[0], '/') == NULL &&
-        !is_in_path(o->command[0]))
+    if (error == EACCES && command_error(o) == ENOENT) /* execvp() could not search a folder */
         error = ENOENT;
     fail(report, error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, error,
          o->shell ? "/bin/sh" : o->command[0]);

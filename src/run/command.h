@@ -19,6 +19,10 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss);
  * `output`. */
 pid_t command_start_check(const char *line, int output);
 
+/* While a run waits, warns the user if the command cannot be executed now. The program may still be
+ * installed before `node`, the local member, leads. */
+void command_warn(const struct run_options *o, const char *node);
+
 /* Sends a signal to the child of the waiter or, if `group` is true, to the whole process group of
  * that child. The waiter must not have been reaped. */
 void command_signal(pid_t waiter, int number, bool group);

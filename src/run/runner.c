@@ -13,6 +13,7 @@
 
 #include "../base/access.h"
 #include "../base/standard.h"
+#include "command.h"
 #include "elect.h"
 #include "health.h"
 #include "outcome.h"
@@ -27,7 +28,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -65,7 +65,7 @@ struct runner {
     struct health health;              /* the health check, while the run waits for its turn */
     bool told_healthy, told_unhealthy; /* what the daemon was told since the last HOLD */
     bool terminal;                     /* the keeper or the command has the terminal */
-    bool tried, told_lost, frozen, leaving;
+    bool tried, warned, told_lost, frozen, leaving;
     bool gone;      /* the daemon has ended, and no daemon has answered since */
     bool told_gone; /* the user was told so */
     bool started;   /* the command was started at least once */
@@ -455,8 +455,12 @@ static void told(struct runner *r, const struct talk *t)
 static void tell_who_leads(struct runner *r)
 {
     const char *line = r->state == WAITING ? waiting_due(&r->waiting, boottime_now()) : NULL;
-    if (line != NULL)
-        TELL(r, "%s", line);
+    if (line == NULL)
+        return;
+    TELL(r, "%s", line);
+    if (!r->warned && !r->started)
+        command_warn(r->o, node_of(r));
+    r->warned = true;
 }
 
 static void wait_for_it(struct runner *r, const struct talk *t)
@@ -695,15 +699,7 @@ static void look_at_health(struct runner *r)
 
 static void hear_signals(struct runner *r)
 {
-    struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof info) == sizeof info) {
-        int number = (int)info.ssi_signo;
-        if (number == SIGCHLD || number == SIGPIPE || number == SIGTSTP || number == SIGTTIN ||
-            number == SIGTTOU) /* a stopped runner could not enforce the deadline */
-            continue;
-        /* TREE_ENDED from the kernel reports the end of a health check, and is not passed on. */
-        if (number == TREE_ENDED && info.ssi_code > 0)
-            continue;
+    for (int number; (number = signals_next(r->signals)) != 0;) {
         if (r->keeper > 0) {
             r->leaving |= r->told_lost && signals_end(number);
             if (signals_end(number) && !outcome_was_told(r->page, 0))

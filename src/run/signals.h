@@ -9,5 +9,7 @@ bool signals_end(int number);
 /* Blocks every signal that elect run passes on or ignores, and returns a descriptor from which they
  * can be read; -1 if that fails. */
 int signals_open(void);
+/* Reads and returns the next signal that the runner passes on or obeys; 0 if there is none. */
+int signals_next(int signals);
 
 #endif

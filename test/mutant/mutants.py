@@ -968,6 +968,9 @@ MUTANTS = {
         "run/runner.c", "    r->gone |= error != 0 && error != EAGAIN;\n", "", "run respawn"),
     "a signal is passed on to a command that has ended": (
         "run/runner.c", "signals_end(number) && atomic_load(&r->page->restarts) != 0", "false", "run restarts"),
+    "a run warns only of commands that do not exist": (
+        "run/command.c", "        error = EACCES;\n    }\n    return error;", "        return 0;\n    }\n    return error;",
+        "run warns-of-a-command-that-cannot-be-executed"),
     "a closed folder of PATH makes any command forbidden": (
         "run/command.c", "        error = ENOENT;\n", "        error = EACCES;\n", "run path-that-cannot-be-searched"),
 }

@@ -122,6 +122,50 @@ def path_that_cannot_be_searched(_):
             closed.chmod(0o700)
 
 
+@case
+def warns_of_a_command_that_cannot_be_executed(_):
+    """A run that waits warns once if its command cannot be executed. The run goes on, and starts a program that is installed
+    before the member leads. The warning uses PATH and the permissions of the user, as the start does."""
+    with Fake(answer=lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)) as f:
+        how = as_ordinary_user(f)
+        folders = [f.folder / name for name in ("first", "second")]
+        for folder in folders:
+            folder.mkdir()
+        (folders[0] / "folder").mkdir()
+        for folder, name, mode in ((folders[0], "text", 0o644), (folders[0], "both", 0o644), (folders[1], "both", 0o755)):
+            (folder / name).write_text("#!/bin/sh\nexit 3\n")
+            (folder / name).chmod(mode)
+        late = folders[1] / "late"
+
+        def lines(words, then=lambda: None):
+            """Returns the warnings of a run that waits, hears of two more leaders, and leads. Also returns its exit status."""
+            f.clients = []
+            with Run(f, *words, env={"PATH": f"{folders[0]}:{folders[1]}:/bin:/usr/bin"}, **how) as r:
+                f.wait("HOLD", lambda: f.clients and f.clients[-1].holding and f.clients[-1].theirs is None)
+                for leader in ("c", "b"):
+                    f.clients[-1].say("NEWS", leader=leader)
+                wait("the run has read all", lambda: unread(f.clients[-1].connection) == 0)
+                said = "" if "-q" in words else until_it_says(r, "waiting: c leads")
+                then()
+                f.clients[-1].say("GO")
+                status = r.end()
+                return re.findall(r"elect run: (cannot execute .*)\n", said + r.err), status
+        hint = "(correct the command, or install it before a leads)"
+        missing, denied = ("No such file or directory", 127), ("Permission denied", 126)
+        for name, (error, status) in (("no-such-program", missing), (late, missing), ("text", denied), ("folder", denied), (folders[0], denied)):
+            said = lines(["--", name])
+            holds(f"{name}: one warning", said == ([f"cannot execute {name}: {error} {hint}"], status), said)
+        holds("errors only", lines(["-q", "--", "no-such-program"]) == ([], 127))
+        for words in (["--", "both"], ["--", folders[1] / "both"], ["--shell", "--", "exit 3"]):
+            said = lines(words)
+            holds(f"{words}: no warning", said == ([], 3), said)
+
+        def install():
+            late.write_text("#!/bin/sh\nexit 4\n")
+            late.chmod(0o755)
+        holds("a program that is installed in time", lines(["--", "late"], install) == ([f"cannot execute late: No such file or directory {hint}"], 4))
+
+
 TAKES = """
 import ctypes, os, pathlib
 libc = ctypes.CDLL(None, use_errno=True)
