@@ -1,5 +1,5 @@
-/* Contains the table of the verbs of the control sockets, and answers the verbs that change
- * something. queries.c answers the verbs that only read. */
+/* Table of the control sockets' verbs, and the verbs that change something. The read-only verbs are
+ * in queries.c. */
 #include "answers.h"
 
 #include "../base/choice.h"
@@ -13,7 +13,7 @@ void answer_refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(text); /* snprintf may have cut a UTF-8 character */
     control_answer(client, answer_refusal(text));
 }
 
@@ -61,7 +61,6 @@ static void answer_transfer(struct daemon *d, struct control_client *client, jso
     answer_refuse(client, why.bytes);
 }
 
-/* Logs which user and process gave an order to this member. */
 static void audit(struct daemon *d, const struct control_client *client, int group,
                   const char *what)
 {
@@ -71,8 +70,8 @@ static void audit(struct daemon *d, const struct control_client *client, int gro
     daemon_log(d, JOURNAL_ADMIN, group, text);
 }
 
-/* Pauses or resumes the elections of one group, or of all groups. An odd pause counter means that
- * elections are paused. */
+/* Pauses or resumes one group or all groups. Elections are paused while the pause counter is
+ * odd. */
 static void pause_or_resume(struct daemon *d, struct control_client *client, json_t *request,
                             enum elect_event event)
 {
@@ -154,7 +153,7 @@ static void answer_key_install(struct daemon *d, struct control_client *client, 
 }
 
 /* Returns true, with a warning in `text`, if a member that is down may lack the key that will be in
- * use after this change. Such a member can return only while the other key is still accepted. */
+ * use after this change. It can only come back while its old key is still accepted. */
 static bool key_locks_out(const struct daemon *d, uint8_t number, bool use, bool force,
                           char text[JOURNAL_TEXT])
 {
@@ -218,7 +217,7 @@ static void answer_key_remove(struct daemon *d, struct control_client *client, j
 
 static const struct {
     const char *verb;
-    enum control_which which; /* the control socket on which this verb is accepted */
+    enum control_which which;
     void (*answer)(struct daemon *d, struct control_client *client, json_t *request);
 } questions[] = {
     {"status", CONTROL_STATUS, query_status},   {"is-leader", CONTROL_STATUS, query_is_leader},
@@ -234,8 +233,8 @@ static bool is_string(const json_t *value) { return json_is_string(value); }
 static bool is_boolean(const json_t *value) { return json_is_boolean(value); }
 static bool is_integer(const json_t *value) { return json_is_integer(value); }
 
-/* Returns a complaint about a value of the wrong type; NULL if all types are right. Ignoring such a
- * value would be dangerous: a pause without a group pauses all groups. */
+/* Checks the types of the values in a request. Returns a complaint, or NULL. Ignoring a wrong type
+ * would be dangerous: a pause without a group pauses all groups. */
 static const char *wrong_type(const json_t *request)
 {
     static const struct {

@@ -1,6 +1,5 @@
-/* Functions that look up members, groups and paths in a parsed configuration, and derive the
- * configuration of the election from it. This file also contains the functions that the files
- * config*.c call to report a mistake. */
+/* Looks up members, groups and paths in a parsed configuration, derives the election's
+ * configuration from it, and reports mistakes for the other config*.c files. */
 #include "config_internal.h"
 
 #include "../base/choice.h"
@@ -110,8 +109,7 @@ bool config_has_hooks(const struct config *c)
     return has;
 }
 
-/* Warns about an even number of voters, because it tolerates no more failures than the next smaller
- * odd number. */
+/* Warns about an even number of voters: it tolerates no more failures than one voter less. */
 void config_warning(const struct config *c, char warning[CONFIG_WARNING])
 {
     unsigned voters = 0;
@@ -167,8 +165,8 @@ void config_make_absolute(char path[CONFIG_FILE])
 
 /* ---- the election ---- */
 
-/* The configured delay serves as two limits: the longest time that a message may take to arrive,
- * and the longest time that a process may take to answer it, including a write to its disk. */
+/* The configured delay is used for two limits: how long a message may take to arrive, and how long
+ * a process may take to answer it, including a disk write. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e)
 {
     uint16_t ids[SESSION_PEERS];

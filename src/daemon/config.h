@@ -24,12 +24,12 @@
 #include <sys/types.h>
 
 #define CONFIG_PATH 256
-#define CONFIG_FILE (CONFIG_PATH + 32) /* bytes for the path of a file in a configured folder */
+#define CONFIG_FILE (CONFIG_PATH + 32) /* path of a file in a configured folder */
 #define CONFIG_NAME STORE_NAME
 
-/* Each entry has a section, the name of a constant, the key in the file, a placeholder for the
- * value of the key, and a help text. The help text begins with a valid value or contains "default:
- * VALUE", because test/system/manual.py sets every key to the value that it finds there. */
+/* Section, constant, key in the file, placeholder for the value, help text. The help text must
+ * begin with a valid value or contain "default: VALUE", because test/system/manual.py sets every
+ * key to that value. */
 #define CONFIG_KEYS(X)                                                                             \
     X(CLUSTER, ID, "id", "HEX", "32 hexadecimal digits, drawn by elect init --new-cluster")        \
     X(CLUSTER, KEY_FILE, "key-file", "PATH", "the cluster's key; default: key, beside this file")  \
@@ -76,9 +76,9 @@
     X(GROUP, LEAD_ONLY_WITH_RUNNER, "lead-only-with-runner", "YES",                                \
       "yes: elect only members with an elect run for this group; default: no")
 
-/* A host name that is configured instead of an address. It is looked up about every 10 s. */
+/* A host name in place of an address. It is looked up about every 10 s. */
 struct config_host {
-    char name[CONFIG_NAME]; /* empty if the configured address is numeric, or "dynamic" */
+    char name[CONFIG_NAME]; /* empty if the address is numeric or "dynamic" */
     uint16_t port;
 };
 
@@ -90,7 +90,6 @@ struct config_member {
     struct config_host host[ELECT_UV_LINKS];
 };
 
-/* The hooks, which are programs that run when the leader changes. */
 #define CONFIG_HOOKS(X)                                                                            \
     X(PRE_LEADER, "pre-leader")                                                                    \
     X(ON_LEADER, "on-leader")                                                                      \
@@ -115,79 +114,76 @@ struct config {
     bool testament;
     uint32_t testament_delay, hook_timeout;
     uint8_t log_level;                  /* enum level */
-    char run_group[CONFIG_NAME];        /* user group for elect run; empty: the daemon's group */
-    char hook[HOOK_COUNT][CONFIG_PATH]; /* paths of the hooks; an empty path means no hook */
+    char run_group[CONFIG_NAME];        /* may use elect run; empty: the daemon's group */
+    char hook[HOOK_COUNT][CONFIG_PATH]; /* paths; empty if there is no hook */
     unsigned members, groups;
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
-    struct text complaint; /* the first mistake */
-    size_t reason;         /* where the text after FILE:LINE begins in `complaint` */
+    struct text complaint; /* first mistake */
+    size_t reason;         /* offset in `complaint` of the text after FILE:LINE */
 };
 
-/* Reads the configuration file, and the files in the folder conf.d next to it. Returns false, with
- * a complaint, if there is a mistake. */
+/* Reads the configuration file and its conf.d. Returns false, with a complaint, if there is a
+ * mistake. */
 bool config_load(struct config *c, const char *path);
 
-/* Calls `visit` with each file in the folder conf.d of the configuration, in the order in which the
- * files are read, and writes the path of that folder to `folder`. Returns false, with errno, if the
- * folder cannot be read. */
+/* Calls `visit` with each file in conf.d, in the order they are read, and stores the path of conf.d
+ * in `folder`. Returns false and sets errno if the folder cannot be read. */
 bool config_each_part(const struct config *c, char folder[CONFIG_FILE],
                       void (*visit)(void *context, const char *path), void *context);
 
-/* Parses a configuration from a text, without conf.d. `path` is the name of the file in complaints,
- * and relative paths are resolved from its folder. */
+/* Parses a configuration from memory, without conf.d. `path` is the file name in complaints;
+ * relative paths are resolved from its folder. */
 bool config_parse(struct config *c, const char *path, const char *text);
 
-/* Returns NULL if a member can have this address. Otherwise returns the reason why it cannot,
- * worded to follow the address in a sentence. */
+/* Returns NULL if a member can have this address; otherwise the reason why not, worded to follow
+ * the address in a sentence. */
 const char *config_address_fault(const union elect_address *a);
 
-/* Derives the configuration of the election, which all groups share. Times are in microseconds. */
+/* Derives the election's configuration, which all groups share. Times are in microseconds. */
 enum elect_error config_elect(const struct config *c, struct elect_config *e);
 
 /* Returns how long a link may be silent before it counts as down, in microseconds: 3 s, or twice
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
-/* Return the member with that name, or with that id; NULL if there is none. */
+/* Find a member by name or by id. Return NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
-/* Returns the name of the member with that id; "unknown" if there is none. */
 const char *config_name(const struct config *c, uint16_t id);
 
-/* Write the path of the state file of member `id`, or of one of its sockets ("status", "admin",
- * "run"). */
+/* Write the path of a member's state file, or of one of its sockets ("status", "admin", "run"). */
 void config_state_path(const struct config *c, uint16_t id, char path[CONFIG_FILE]);
 void config_socket_path(const struct config *c, uint16_t id, const char *which,
                         char path[CONFIG_FILE]);
 
-/* Makes a path absolute, so that it stays valid if the program changes its working directory.
- * Leaves the path relative if the absolute path would be too long for the address of a socket. */
+/* Makes a path absolute, so that it stays valid after a chdir(). Leaves it relative if the absolute
+ * path would be too long for a socket address. */
 void config_make_absolute(char path[CONFIG_FILE]);
 
 /* Parses HOST:PORT. Returns false if HOST is neither an address nor a name. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
-/* Returns the index of the group with that name or, if `name` is NULL, of the only group. If there
- * is no such group, returns -1, with the reason. */
+/* Returns the index of the named group or, if `name` is NULL, of the only group. Returns -1, with
+ * the reason, if there is no such group. */
 int config_group(const struct config *c, const char *name, struct text *why);
 
-/* Writes a warning if the configuration is valid but unwise; otherwise writes an empty text. */
+/* Writes a warning if the configuration is valid but unwise; otherwise an empty text. */
 #define CONFIG_WARNING 128
 void config_warning(const struct config *c, char warning[CONFIG_WARNING]);
 
-/* Returns the user that runs the daemon: the owner of state-dir, or the calling user if state-dir
- * does not exist yet. */
+/* Returns the user that runs the daemon: the owner of state-dir, or the calling user if there is no
+ * state-dir yet. */
 uid_t config_user(const struct config *c);
 
 bool config_has_hooks(const struct config *c);
 
-/* Returns "member", "witness" or "observer"; only a member may lead. */
+/* Returns "member", "witness" or "observer". Only a member may lead. */
 const char *config_role(const struct config_member *m);
 bool config_may_lead(const struct config_member *m);
 
-/* Adds an example configuration to the text, with every key and its meaning. */
+/* Appends an example configuration that explains every key. */
 void config_example(struct text *t);
 
 #endif

@@ -1,6 +1,6 @@
 /* Checks that the values of a configuration fit together: no two members are alike, the algorithm
- * supports the options, and the times are consistent. A configuration that fails a check is
- * refused, because with it a cluster would not work, or would not be safe. */
+ * supports the options, and the times are consistent. A cluster with a configuration that fails a
+ * check would not work or would not be safe. */
 #include "config_internal.h"
 
 #include <stdio.h>
@@ -8,8 +8,7 @@
 
 #define LONGEST_DELAY 1000000 /* microseconds */
 
-/* Returns true if two members share an address or, when m == other, if one member has the same
- * address twice. */
+/* With m == other, returns true if the member has the same address twice. */
 static bool shares_address(const struct config_member *m, const struct config_member *other)
 {
     for (unsigned i = 0; i < m->peer.links; i++)

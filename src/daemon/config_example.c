@@ -1,5 +1,4 @@
-/* Writes the example that `elect config example` prints. The example is generated from CONFIG_KEYS,
- * so that no key can be missing. */
+/* Generates the output of `elect config example` from CONFIG_KEYS, so that no key is missing. */
 #include "config_internal.h"
 
 void config_example(struct text *t)

@@ -1,5 +1,5 @@
-/* Reads the configuration from the main file and from the files in the folder conf.d next to it.
- * The library inih splits a line into key and value; config_values.c parses the value. */
+/* Reads the configuration file and its conf.d. The inih library splits a line into key and value;
+ * config_values.c parses the value. */
 #include "config_internal.h"
 
 #include "../base/access.h"
@@ -18,9 +18,9 @@
 
 #define MILLISECOND  1000u
 #define SECOND       1000000u
-#define SHORT_MEMBER '@'   /* the section [member NAME] is passed to the library inih as [@N] */
-#define SHORT_GROUP  '%'   /* the section [group NAME] is passed to the library inih as [%N] */
-#define CONFIG_BYTES 65536 /* the largest accepted configuration file, in bytes */
+#define SHORT_MEMBER '@' /* inih sees [member NAME] as [@N] */
+#define SHORT_GROUP  '%' /* inih sees [group NAME] as [%N] */
+#define CONFIG_BYTES 65536
 
 static const struct {
     enum config_section section;
@@ -33,16 +33,15 @@ static const struct {
 
 _Static_assert(KEY_COUNT <= 64, "a bit for each key");
 
-/* The state of the parser. A section may occur in several files, but only once in each file. A key
- * may occur only once in all files together, because a second value would silently replace the
- * first one. */
+/* Parser state. A section may occur in several files, but only once in each. A key may occur only
+ * once in all files, because a second value would silently replace the first one. */
 struct reader {
     struct config *c;
-    /* One bit, 1 << enum config_key, for each key that was set. */
+    /* Keys set so far, one bit (1 << enum config_key) each. */
     uint64_t cluster, member[SESSION_PEERS], group[STORE_GROUPS];
-    /* Whether each section has occurred in the current file. */
+    /* Sections that have occurred in the current file. */
     bool cluster_here, member_here[SESSION_PEERS], group_here[STORE_GROUPS];
-    bool fine; /* true until a file contains a mistake */
+    bool fine;
 };
 
 /* ---- lines ---- */
@@ -72,7 +71,6 @@ static struct config_member *member_of(struct config *c, const char *name)
     return m;
 }
 
-/* Returns the index of the group with that name, or the number of groups if there is none. */
 static unsigned group_index(const struct config *c, const char *name)
 {
     unsigned i = 0;
@@ -102,8 +100,7 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* Handles one line of the form KEY = VALUE. `index` is the index of the member or the group whose
- * section contains the line. */
+/* Handles one KEY = VALUE line. `index` is the index of the section's member or group. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -144,7 +141,7 @@ static bool take_section(struct reader *r, const char *section)
     return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
 }
 
-/* The parser inih calls this function for each line of the form KEY = VALUE. */
+/* Called by inih for each KEY = VALUE line. */
 static int take_key(void *reader, const char *section, const char *name, const char *value)
 {
     struct reader *r = reader;
@@ -167,8 +164,8 @@ static int take_key(void *reader, const char *section, const char *name, const c
 
 /* ---- a text ---- */
 
-/* Replaces [member NAME] with [@N] in the text, or [group NAME] with [%N], because the parser inih
- * truncates long names of sections. */
+/* Replaces [member NAME] with [@N], or [group NAME] with [%N], because inih truncates long section
+ * names. */
 static void shorten(char kind, unsigned index, char *at, const char *end)
 {
     char number[16];
@@ -177,8 +174,8 @@ static void shorten(char kind, unsigned index, char *at, const char *end)
     memcpy(at, number, (size_t)length);
 }
 
-/* Reads all sections before the keys, because the parser inih does not report a section without
- * keys, and a group needs no keys. Returns the line of the first section with a mistake, or 0. */
+/* Reads all sections before the keys: inih does not report empty sections, and a group needs no
+ * keys. Returns the line of the first section with a mistake, or 0. */
 static int take_sections(struct reader *r, char *text)
 {
     int line = 1;
@@ -220,14 +217,15 @@ static void begin(struct config *c, const char *path)
     snprintf(c->key_file, sizeof c->key_file, "%.*skey", config_folder(c), c->path);
 }
 
-/* Prefixes the complaint with the name of the file and, unless it is 0, the line number. */
+/* Prefixes the complaint with the file name and the line number. If `line` is 0, omits the
+ * number. */
 static bool locate(struct config *c, const char *path, int line)
 {
     struct text why = c->complaint;
     text_clear(&c->complaint);
     char clean[CONFIG_PATH + 32];
     snprintf(clean, sizeof clean, "%s", path);
-    text_clean(clean); /* control characters must not reach a terminal */
+    text_clean(clean); /* no control characters on a terminal */
     text_add(&c->complaint, clean);
     if (line > 0) {
         text_add(&c->complaint, ":");
@@ -258,7 +256,6 @@ static bool take_text(struct reader *r, const char *path, const char *text)
     return (line == 0 && c->complaint.length == 0) || locate(c, path, line);
 }
 
-/* Gives state-dir and run-dir their default values if the configuration does not set them. */
 static void set_default_folders(struct config *c)
 {
     static const char state_dir[] = "/var/lib/elect", run_dir[] = "/run/elect";
@@ -285,9 +282,8 @@ bool config_parse(struct config *c, const char *path, const char *text)
 
 /* ---- files ---- */
 
-/* Reads a regular file into `to`. Returns the number of bytes, at most `room`; -1, with errno, if
- * the file cannot be read. A FIFO or a device is refused before it is read, because reading it
- * could block or never end. */
+/* Reads a regular file. Returns the number of bytes, at most `room`; -1 and sets errno if the file
+ * cannot be read. A FIFO or a device is refused, because reading it could block or never end. */
 static ssize_t read_regular(const char *path, char *to, size_t room)
 {
     struct stat is = {0};

@@ -1,5 +1,5 @@
-/* Parses the value of one key of the configuration: a duration, a path, an address, or one of a few
- * fixed words. Each function reports a wrong value, and what it expected, in one line. */
+/* Parses a single value: a duration, a path, an address, or one of a few fixed words. Each function
+ * reports a wrong value, and what it expected, in one line. */
 #include "config_internal.h"
 
 #include "../base/parse.h"
@@ -34,7 +34,7 @@ static bool take_duration(struct config *c, const char *value, uint32_t *to)
            config_complain(c, "not a duration", value, ": expected for example 200ms, 1s or 2m");
 }
 
-/* Parses a percentage such as 1% or 0.05% into millionths. */
+/* Parses a percentage such as 1% or 0.05%, in millionths. */
 static bool take_percent(struct config *c, const char *value, uint32_t *to)
 {
     char *end;
@@ -62,8 +62,8 @@ static bool take_path(struct config *c, const char *value, char to[CONFIG_PATH])
            config_complain(c, "path", value, " is too long: at most 255 characters");
 }
 
-/* The path of a hook must be absolute, because trusted.c checks the owner of every folder from /
- * down to the program. */
+/* A hook's path must be absolute, because trusted.c checks the owner of every folder from /
+ * down. */
 static bool take_hook(struct config *c, const char *value, enum hook hook)
 {
     if (value[0] != '/')
@@ -131,8 +131,7 @@ static bool take_preempt(struct config *c, const char *value)
                                    ": expected no, yes or for example after 30s");
 }
 
-/* Returns true if the text can be a host name. A text of only digits and dots is a mistyped
- * address, not a host name. */
+/* A text of only digits and dots is a mistyped address, not a host name. */
 static bool is_host(const char *s)
 {
     size_t length = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");
@@ -140,7 +139,7 @@ static bool is_host(const char *s)
            strspn(s, "0123456789.") != length;
 }
 
-/* Parses an address such as 10.0.0.1:7400, [fd00::1]:7400 or a.example.org:7400. */
+/* Accepts 10.0.0.1:7400, [fd00::1]:7400 and a.example.org:7400. */
 bool config_address(const char *text, union elect_address *a, struct config_host *host)
 {
     uint64_t port;
@@ -161,7 +160,7 @@ bool config_address(const char *text, union elect_address *a, struct config_host
     if (!known)
         return !six && is_host(host->name);
     a->any.sa_family = six ? AF_INET6 : AF_INET;
-    a->four.sin_port = htons(host->port); /* sockaddr_in6 has its port at the same offset */
+    a->four.sin_port = htons(host->port); /* same offset in sockaddr_in6 */
     memset(host->name, 0, sizeof host->name);
     return true;
 }

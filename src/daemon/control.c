@@ -1,5 +1,5 @@
-/* Accepts clients of the control sockets within limits, reads one request from each, and writes
- * lines back. No user can delay the daemon, or keep it from serving other users. */
+/* Accepts a limited number of clients, reads one request from each, and writes lines back. No user
+ * can delay the daemon, or keep it from serving other users. */
 #include "control.h"
 
 #include "../base/access.h"
@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 1000      /* milliseconds for a client to send a request or to read an answer */
-#define BEHIND   (1 << 16) /* a watcher that leaves more bytes than this unread is disconnected */
-#define BACKLOG  1024      /* the most connections that wait in the kernel to be accepted */
-#define OTHERS   512       /* descriptors that the process needs for purposes other than clients */
+#define PATIENCE 1000      /* milliseconds to send a request or read an answer */
+#define BEHIND   (1 << 16) /* unread bytes; a watcher with more is disconnected */
+#define BACKLOG  1024
+#define OTHERS   512 /* descriptors reserved for everything but clients */
 
 #define EVENTS (EPOLLIN | EPOLLRDHUP | EPOLLET)
 
@@ -33,9 +33,8 @@ const char *control_name(enum control_which which)
 
 /* ---- the end of a conversation ---- */
 
-/* Frees the clients that have been disconnected. A function further up the stack may still use a
- * client that it has just disconnected, so the client is freed only in a later turn of the event
- * loop. */
+/* Frees disconnected clients. This is deferred to a later turn of the event loop, because a caller
+ * further up the stack may still use the client. */
 static void free_gone(struct control *c)
 {
     for (struct control_client *client; (client = c->gone) != NULL;) {
@@ -58,16 +57,14 @@ static void let_go(struct control_client *client)
     *at = client->next;
     client->next = c->gone;
     c->gone = client;
-    /* A child that was just forked may have a copy of the descriptor. Then close() alone would not
-     * end the polling. */
+    /* close() alone does not end the polling if a forked child still has the descriptor. */
     epoll_ctl(c->ready, EPOLL_CTL_DEL, client->fd, NULL);
     close(client->fd);
 }
 
 static void overdue(uv_timer_t *timer);
 
-/* Sets the deadline of the client to `patience` milliseconds from now; CONTROL_NEVER means no
- * deadline. */
+/* Sets the client's deadline, in milliseconds from now; CONTROL_NEVER if there is none. */
 static void set_due(struct control_client *client, uint64_t patience)
 {
     struct control *c = client->control;
@@ -78,9 +75,9 @@ static void set_due(struct control_client *client, uint64_t patience)
         uv_timer_start(&c->late, overdue, patience, 0);
 }
 
-/* Returns true if a complete request has arrived: the first `length` bytes of `text`, without the
- * newline. Bytes after the newline are never read. Returns false otherwise; `length` is then the
- * number of bytes that have arrived. */
+/* Looks at the request without consuming it. Returns true if all of it has arrived: the first
+ * `length` bytes of `text`, without the newline. Otherwise `length` is the number of bytes so far.
+ * Bytes after the newline are never read. */
 static bool peek(const struct control_client *client, char text[CONTROL_REQUEST], size_t *length)
 {
     ssize_t got = recv(client->fd, text, CONTROL_REQUEST, MSG_PEEK | MSG_DONTWAIT);
@@ -89,8 +86,8 @@ static bool peek(const struct control_client *client, char text[CONTROL_REQUEST]
     return end != NULL;
 }
 
-/* Handles a client whose deadline has passed. If its request arrived in time, but the daemon has
- * not read it yet, the client gets a new deadline. */
+/* Handles a client whose deadline has passed. If its request arrived in time, but has not been read
+ * yet, the client gets a new deadline. */
 static void end_patience(struct control_client *client)
 {
     char text[CONTROL_REQUEST];
@@ -128,8 +125,7 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Stores the bytes that the kernel does not accept now, so that they can be sent later. Returns
- * false if there is no memory for them. */
+/* Saves what the kernel does not accept now. Returns false if there is no memory. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -142,8 +138,7 @@ static bool keep_rest(struct control_client *client, const char *text, size_t le
     return epoll_ctl(client->control->ready, EPOLL_CTL_MOD, client->fd, &e) == 0;
 }
 
-/* Sends as many bytes as the kernel accepts now, and returns their number; -1 if the client has
- * disconnected. */
+/* Returns the number of bytes sent; -1 if the client has disconnected. */
 static ssize_t push(const struct control_client *client, const char *text, size_t length)
 {
     ssize_t sent = send(client->fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -160,7 +155,7 @@ static void send_line(struct control_client *client, json_t *line, bool last)
         let_go(client);
         return;
     }
-    text[length - 1] = '\n'; /* the newline replaces the terminating NUL */
+    text[length - 1] = '\n';
     ssize_t sent = client->rest == NULL ? push(client, text, length) : 0;
     bool all = sent == (ssize_t)length;
     client->last = last;
@@ -191,7 +186,7 @@ static void send_rest(struct control_client *client)
 void control_answer(struct control_client *client, json_t *answer)
 {
     client->waits = false;
-    set_due(client, PATIENCE); /* the client must read the answer in time */
+    set_due(client, PATIENCE); /* to read the answer */
     send_line(client, answer, true);
 }
 
@@ -231,7 +226,7 @@ static void look_for_request(struct control_client *client, bool ends)
         let_go(client);
 }
 
-/* Serves one client. The request of a client that has already disconnected is not read. */
+/* The request of a client that has already disconnected is not read. */
 static void serve(uv_poll_t *poll, int status, int events)
 {
     struct control *c = poll->data;
@@ -253,11 +248,10 @@ static void serve(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 struct crowd {
-    unsigned all, same; /* all: clients of one socket; same: those of the same user */
+    unsigned all, same; /* all clients of a socket, and those of one user */
 };
 
-/* Counts the clients of a socket, and how many of them belong to the given user. Watchers and other
- * clients are counted separately, because watchers stay connected. */
+/* Counts a socket's clients. Watchers are counted separately, because they stay connected. */
 static struct crowd crowd_of(const struct control *c, enum control_which which, bool watches,
                              uid_t user)
 {
@@ -270,8 +264,8 @@ static struct crowd crowd_of(const struct control *c, enum control_which which, 
     return crowd;
 }
 
-/* Returns true if the socket has a place for another client of this user. The last places are
- * reserved for users that have few clients, so that no user can occupy all places. */
+/* Returns true if the socket can take another client of this user. The last places are reserved for
+ * users with few clients, so that no user can take them all. */
 static bool has_place(const struct control *c, enum control_which which, uid_t user)
 {
     struct crowd crowd = crowd_of(c, which, false, user);
@@ -306,8 +300,8 @@ static void welcome(struct control *c, enum control_which which, int fd, const s
 }
 
 /* Accepts one connection. If there are too many clients, refuses it without allocating memory.
- * uv_listen() is not used, because it would accept connections for as long as any are waiting. A
- * user who connects as fast as possible could then keep the member from renewing its lease. */
+ * uv_listen() would accept for as long as connections are waiting, so a user who connects in a loop
+ * could keep the member from renewing its lease. */
 static void connected(uv_poll_t *poll, int status, int events)
 {
     struct control_door *door = poll->data;
@@ -318,7 +312,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     int fd = status == 0 ? accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0) {
         if (status != 0 || errno == EMFILE || errno == ENFILE)
-            uv_poll_stop(poll); /* control_tick() will start it again */
+            uv_poll_stop(poll); /* until control_tick() */
         return;
     }
     enum control_which which = (enum control_which)(door - c->door);
@@ -351,7 +345,7 @@ static bool make_room(const char *path, struct text *complaint)
         if (!S_ISSOCK(is.st_mode))
             return text_complain(complaint, path, "it exists and is not a socket",
                                  ": move it away");
-        unlink(path); /* no other daemon uses it, because this one has locked the state file */
+        unlink(path); /* not in use: this daemon has the lock on the state file */
     }
     return true;
 }
@@ -375,8 +369,8 @@ int control_bind(const char *path, int type, mode_t mode, struct text *complaint
     return -1;
 }
 
-/* Returns how many clients a socket may have: fewer than CONTROL_CLIENTS if the process may not
- * open that many descriptors. */
+/* Returns the maximum number of clients per socket: fewer than CONTROL_CLIENTS if RLIMIT_NOFILE is
+ * too low. */
 static unsigned most_clients(void)
 {
     const rlim_t wanted = OTHERS + CONTROL_COUNT * CONTROL_CLIENTS, least = 2 * CONTROL_RESERVED;
@@ -391,7 +385,7 @@ static unsigned most_clients(void)
     return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
 }
 
-/* Before the first socket is opened, creates the epoll descriptor and the timer for all clients. */
+/* Creates the epoll descriptor and the timer, which all clients share, on the first call. */
 static bool prepare(struct control *c)
 {
     if (c->most != 0)
@@ -425,7 +419,7 @@ bool control_open(struct control *c, enum control_which which, const char *path,
 
 void control_close(struct control *c)
 {
-    /* The sockets are removed first, so that a disconnected watcher can tell that the daemon has
+    /* Remove the sockets first: this is how a disconnected watcher can tell that the daemon has
      * ended. */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         struct control_door *door = &c->door[i];

@@ -1,6 +1,5 @@
-/* Runs one member: opens and closes its sockets and timers, logs its changes, and does the periodic
- * work. work.c decides which work may run while this member leads, and answers.c answers the
- * clients. */
+/* Runs one member: its sockets and timers, its log, and its periodic work. work.c manages the work
+ * that depends on leadership, and answers.c answers the clients. */
 #include "daemon.h"
 
 #include "../base/exit.h"
@@ -88,13 +87,13 @@ static void tell_service(const struct daemon *d)
 static void announced(void *context, const struct elect_news *news)
 {
     struct daemon *d = context;
-    if (d->member == NULL) /* during the start: open_member() announces the state afterwards */
+    if (d->member == NULL) /* while starting: open_member() announces the state */
         return;
     work_news(&d->work, news);
     work_turn(&d->work, news->group);
 }
 
-/* Writes "SUBJECT VERB OBJECT in term N". Omits the object if it is "", and the term if it is 0. */
+/* Writes "SUBJECT VERB OBJECT in term N". Omits an empty object, and a term of 0. */
 static void write_event(char text[JOURNAL_TEXT], const char *subject, const char *verb,
                         const char *object, elect_term term)
 {
@@ -103,8 +102,8 @@ static void write_event(char text[JOURNAL_TEXT], const char *subject, const char
              term != 0 ? " in term " : "", term != 0 ? elect_term_text(term, number) : "");
 }
 
-/* Logs that this member has stopped leading. Must be called before the state of the group is
- * updated, because the log entry contains the term that has ended. */
+/* Must be called before the group's state is updated, because the entry contains the term that has
+ * ended. */
 static void log_end_of_office(struct daemon *d, unsigned group)
 {
     const struct watched *w = &d->group[group];
@@ -146,8 +145,8 @@ static void log_leader(struct daemon *d, unsigned group, const struct elect_news
                                           .peer = peer});
 }
 
-/* Updates the state of a group as clients see it. If it has changed, logs the change and informs
- * the service manager, hooks and clients. */
+/* Updates the group's state as clients see it. Logs a change, and informs the service manager,
+ * hooks and clients. */
 static void show(void *context, unsigned group)
 {
     struct daemon *d = context;
@@ -160,9 +159,9 @@ static void show(void *context, unsigned group)
     }
     w->since = date_now();
     memcpy(w->because, w->cause, sizeof w->because);
-    if (w->because[0] == '\0' && before.leads) /* no step explains why it no longer leads */
+    if (w->because[0] == '\0' && before.leads) /* no step explains it */
         snprintf(w->because, sizeof w->because, "its lease was not renewed in time");
-    else if (w->because[0] == '\0') /* only the rules about heartbeats have no explanatory text */
+    else if (w->because[0] == '\0') /* only the heartbeat rules have no text */
         snprintf(w->because, sizeof w->because, "%s%s%s", shown.known ? "" : "no heartbeat from ",
                  config_name(&d->config, shown.known ? shown.leader : before.leader),
                  shown.known ? " reports that it leads" : "");
@@ -176,9 +175,8 @@ static void show(void *context, unsigned group)
     work_changed(&d->work, group, news->known != before.known || news->leader != before.leader);
 }
 
-/* Shows the term of another leader to clients as soon as this member knows it. A member may know
- * its leader before it knows the leader's term: when a voter grants a term, it announces no news.
- */
+/* Shows clients the term of another leader once this member knows it. It may know the leader first:
+ * a voter that grants a term announces nothing. */
 static void show_learned_term(struct daemon *d, unsigned group)
 {
     const struct elect_news *before = &d->group[group].news;
@@ -188,8 +186,7 @@ static void show_learned_term(struct daemon *d, unsigned group)
         show(d, group);
 }
 
-/* Returns the name of the other member that the rule of a step mentions; NULL if the rule mentions
- * no other member. */
+/* Returns the name of the other member in the step's rule; NULL if there is none. */
 static const char *peer_of(const struct daemon *d, const struct elect_rule *rule)
 {
     uint8_t me = elect_rank(&d->elect, d->me->peer.id);
@@ -246,14 +243,13 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
              why != NULL ? why : t.bytes);
 }
 
-/* Returns the index of a member in the configuration. */
 static unsigned index_of(const struct daemon *d, uint16_t id)
 {
     return (unsigned)(config_member_with(&d->config, id) - d->config.member);
 }
 
-/* Returns true if the same problem with this peer was logged less than a minute ago. Without this
- * check, a peer, or an attacker who repeats its packets, could fill the log. */
+/* Returns true if the same problem with this peer was logged less than a minute ago. Otherwise a
+ * peer, or an attacker who replays its packets, could fill the log. */
 static bool is_repeated(struct daemon *d, uint16_t id, enum elect_peer_news news)
 {
     unsigned i = index_of(d, id);
@@ -276,7 +272,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* the text after a colon, if any, is the cause */
+    const char *cause = strstr(what, ": "); /* the text after the colon */
     if (news == ELECT_PEER_OPENED)
         d->is_silent[index_of(d, id)] = false;
     char text[JOURNAL_TEXT];
@@ -360,8 +356,7 @@ static void log_link(struct daemon *d, const char *name, unsigned link, bool up)
                                           .peer = name});
 }
 
-/* Logs that a member is down or cut off. Such a member can only be detected by its silence on all
- * links. */
+/* Logs that a member is down or cut off. The only sign of this is silence on all links. */
 static void log_silence(struct daemon *d, uint16_t id)
 {
     const char *name = config_name(&d->config, id);
@@ -427,8 +422,8 @@ static void ticks(uv_timer_t *timer)
         resolve_all(d);
 }
 
-/* Runs the periodic work up to TICK_SLACK early if the event loop is awake anyway, so that an idle
- * daemon wakes up less often. */
+/* Runs the periodic work up to TICK_SLACK early if the event loop is awake anyway. An idle daemon
+ * then wakes up less often. */
 static void awake(uv_check_t *check)
 {
     struct daemon *d = check->data;
@@ -446,8 +441,8 @@ static void feed_watchdog(uv_timer_t *timer)
 
 /* ---- stopping ---- */
 
-/* Ends the daemon once leadership of every group has been handed over or has expired, and every
- * on-follower hook that is due has run. */
+/* Exits once every group has been handed over or its lease has expired, and all on-follower hooks
+ * have run. */
 static void leave(struct daemon *d)
 {
     bool holds = hooks_reap(&d->work);
@@ -465,8 +460,7 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Begins to stop the daemon: hands over leadership in every group, and keeps the member from being
- * elected again. */
+/* Starts the shutdown: hands over every group, and keeps the member from being elected again. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)
@@ -522,7 +516,7 @@ static bool open_sockets(struct daemon *d, struct text *complaint)
     d->control.loop = &d->loop;
     d->control.ask = answer_request;
     d->control.context = d;
-    mkdir(d->config.run_dir, 0755); /* if this fails, control_open() will fail and report it */
+    mkdir(d->config.run_dir, 0755); /* control_open() reports a failure */
     for (unsigned i = 0; i < CONTROL_COUNT; i++) {
         config_socket_path(&d->config, d->me->peer.id, control_name((enum control_which)i), path);
         if (!control_open(&d->control, (enum control_which)i, path, complaint))
@@ -567,7 +561,6 @@ static bool open_member(struct daemon *d, struct enrolment *e, bool *forbidden,
     return d->member != NULL;
 }
 
-/* Sets the fields of struct work that the daemon provides. */
 static void prepare_work(struct daemon *d)
 {
     d->work.loop = &d->loop;
@@ -623,9 +616,9 @@ static void close_all(struct daemon *d)
     uv_close((uv_handle_t *)&d->awake, NULL);
     uv_close((uv_handle_t *)&d->watchdog, NULL);
     uv_cancel((uv_req_t *)&d->resolver.request);
-    for (unsigned i = 0; i < 3; i++) /* lets libuv run the callbacks of the closed handles */
+    for (unsigned i = 0; i < 3; i++) /* run the close callbacks */
         uv_run(&d->loop, UV_RUN_NOWAIT);
-    if (d->resolver.busy) /* exits at once, because a slow name server could delay the exit */
+    if (d->resolver.busy) /* do not wait for a slow name server */
         _exit(d->status);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);

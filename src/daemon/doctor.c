@@ -1,4 +1,4 @@
-/* Looks for problems, which are called findings, logs them, and answers the verb `doctor`. */
+/* Looks for problems (findings), logs them, and answers the verb `doctor`. */
 #include "answers.h"
 
 #include "run_queue.h"
@@ -11,14 +11,14 @@
 
 #define MILLISECOND  1000
 #define SECOND       1000000
-#define LASTS        3   /* evaluations before a finding, or its resolution, is logged */
-#define HOOKS_EVERY  60  /* ticks between two checks of the hook files */
-#define ASK_EVERY    10  /* ticks between two questions to a peer about its clock */
-#define FEW_SYNCS    10  /* a finding about the disk needs at least this many writes */
-#define MANY_SYNCS   100 /* the 99th percentile needs at least this many writes */
-#define STALL_COUNTS 600 /* a stall is reported for this many seconds */
+#define LASTS        3   /* updates before a new or cleared finding is logged */
+#define HOOKS_EVERY  60  /* ticks between checks of the hook files */
+#define ASK_EVERY    10  /* ticks between questions about a peer's clock */
+#define FEW_SYNCS    10  /* minimum number of writes for a finding about the disk */
+#define MANY_SYNCS   100 /* minimum number of writes for the 99th percentile */
+#define STALL_COUNTS 600 /* seconds during which a stall is reported */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* by then, this member has heard from every running peer */
+#define START        (3 * SECOND) /* all running peers have been heard by then */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -30,7 +30,7 @@ const char *doctor_severity_name(enum doctor_severity severity)
 
 /* ---- findings ---- */
 
-/* Returns the place of a new finding. If there is no room, a note gives way to a problem. */
+/* Returns a free slot. If the list is full, a problem replaces a note. */
 static struct finding *place_for(struct doctor *r, enum doctor_severity severity)
 {
     if (r->count < DOCTOR_FINDINGS)
@@ -53,7 +53,7 @@ find(struct doctor *r, enum doctor_severity severity, const char *area, int grou
     va_start(values, format);
     vsnprintf(f->what, sizeof f->what, format, values);
     va_end(values);
-    text_clean(f->object); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(f->object); /* snprintf may have cut a UTF-8 character */
     text_clean(f->what);
     return f;
 }
@@ -67,8 +67,7 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct finding *f, cons
     text_clean(f->remedy);
 }
 
-/* Returns true during the first seconds after this member has started, when some findings would
- * appear even in a healthy cluster. */
+/* Returns true just after a start, when even a healthy cluster would have some findings. */
 static bool is_too_early(struct daemon *d)
 {
     bool early = elect_uv_now() - d->began < START;
@@ -84,7 +83,6 @@ static void add_name(char *names, size_t room, const char *name)
 
 /* ---- groups ---- */
 
-/* Returns true if a majority of the voters is reachable. */
 static bool check_quorum(struct daemon *d, unsigned group)
 {
     const struct elect_node *node = elect_member_node(d->member, group);
@@ -101,8 +99,8 @@ static bool check_quorum(struct daemon *d, unsigned group)
     return false;
 }
 
-/* Reports a leader that has no healthy elect run. If its last run succeeded, such a leader
- * continues to lead, but no work is done until another run starts. */
+/* A leader whose last run succeeded keeps leading without a run, but no work is done until another
+ * run starts. */
 static void check_leaders_run(struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -117,7 +115,6 @@ static void check_leaders_run(struct daemon *d, unsigned group)
                name);
 }
 
-/* Returns true if a run is working on the leader's machine. */
 static bool leader_works(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -146,7 +143,7 @@ static bool may_have_run(const struct daemon *d, unsigned group, uint8_t rank)
     return has;
 }
 
-/* Returns those members that may have a healthy run. A follower does not know which of the other
+/* Returns the members that may have a healthy run. A follower does not know which of the other
  * followers stand aside. */
 static elect_set with_runs(const struct daemon *d, unsigned group, elect_set members)
 {
@@ -157,8 +154,8 @@ static elect_set with_runs(const struct daemon *d, unsigned group, elect_set mem
     return some;
 }
 
-/* Reports that the work would stop if the leader failed, because no other member would start it.
- * This may be intended. */
+/* Warns that the work would stop if the leader failed, because no other member has a run. This may
+ * be intended. */
 static void check_heirs_run(struct daemon *d, unsigned group, elect_set ready)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -205,8 +202,8 @@ static void check_readiness(struct daemon *d, unsigned group)
            name);
 }
 
-/* Reports that this member has known no leader for longer than an election should take. That time
- * includes the wait for a lease that may still be in force. */
+/* Reports that there has been no leader for longer than an election should take, including the wait
+ * for a lease that may still be valid. */
 static void check_leader(struct daemon *d, unsigned group)
 {
     elect_time now = elect_uv_now(), *led = &d->doctor.led[group];
@@ -258,8 +255,7 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
            "%s", remedies[p->rejected.reason]);
 }
 
-/* Reports a sender that has the key of the cluster, but is missing from this member's
- * configuration. */
+/* Reports a sender with the cluster's key that is missing from the configuration. */
 static void check_stranger(struct daemon *d)
 {
     uint16_t id;
@@ -317,9 +313,9 @@ static void check_settings(struct daemon *d, unsigned i, const struct elect_peer
            "use the same elect.conf on all members, then run elect reload");
 }
 
-/* The peer read its clock after this member had sent the question, and before this member received
- * the answer. These two times bound the difference between the clocks. A late message widens the
- * bounds, but never makes a correct clock look wrong. */
+/* The peer read its clock between this member's question and the arrival of the answer. Those two
+ * times bound the difference between the clocks. Delay widens the bounds, but never makes a correct
+ * clock look wrong. */
 void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_time reading)
 {
     struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -338,10 +334,9 @@ void doctor_hear_clock(struct daemon *d, unsigned i, elect_time asked, elect_tim
         c->first = last;
 }
 
-/* Reports a peer whose clock runs too fast or too slowly, compared with the clock of this member. A
- * second leader is impossible only while the rate of each clock is wrong by at most rho. If the
- * rates of two clocks differ by more than rho, each of them may still be wrong by at most rho, but
- * no member can be sure of that. */
+/* Reports a peer whose clock runs too fast or too slowly, compared with this member's clock. There
+ * is at most one leader only while every clock's rate is wrong by at most rho. If two rates differ
+ * by more than rho, both may still be within rho, but no member can be sure of that. */
 static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_info *p)
 {
     const struct clock_rate *c = &d->doctor.peer[i].clock;
@@ -356,8 +351,8 @@ static void check_clock(struct daemon *d, unsigned i, const struct elect_peer_in
            "daemon there until then");
 }
 
-/* Returns true if the peer leads a group, but has not reported its work in that group since this
- * member learned of its leadership. */
+/* Returns true if the peer leads a group, but has not reported its work there since this member
+ * learned that it leads. */
 static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
 {
     bool has = false;
@@ -369,9 +364,9 @@ static bool has_news(const struct daemon *d, unsigned i, uint16_t id)
     return has;
 }
 
-/* Asks peers for their settings and for the times of their clocks. The two questions are sent in
- * different ticks, because only one note to each peer can be pending. If a peer has restarted, the
- * measurement of its clock begins anew, because the peer may now use another clock. */
+/* Asks peers for their settings and clocks. Only one note per peer can be pending, so the two
+ * questions go out in different ticks. The measurement starts again when a peer restarts, because
+ * its clock may be another one then. */
 static void ask_peers(struct daemon *d)
 {
     struct elect_peer_info p;
@@ -389,8 +384,8 @@ static void ask_peers(struct daemon *d)
     }
 }
 
-/* Reports a key that a peer lacks. During a rotation of keys, either the key is new on this member,
- * or it was removed on the peer. */
+/* Reports a key that a peer lacks. During a key rotation, either the key is new here, or the peer
+ * has removed it. */
 static void check_key_of(struct daemon *d, const struct elect_peer_info *p)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -427,8 +422,8 @@ static void check_peers(struct daemon *d)
     }
 }
 
-/* Reports each member that is down, and would be locked out if one of the two keys were removed,
- * because it may lack the other one. */
+/* Reports each member that is down and may lack one of the two keys, so that removing the other one
+ * would lock it out. */
 static void check_keys(struct daemon *d)
 {
     uint8_t ids[ELECT_UV_KEYS];
@@ -451,7 +446,7 @@ static void check_keys(struct daemon *d)
 static void check_disk(struct daemon *d)
 {
     struct elect_disk disk = elect_member_disk(d->member);
-    bool many = disk.syncs >= MANY_SYNCS; /* with fewer writes, p99 would be the slowest write */
+    bool many = disk.syncs >= MANY_SYNCS; /* p99 would be the slowest write */
     uint64_t high = many ? disk.p99 : disk.p90;
     if (disk.syncs < FEW_SYNCS || high <= d->config.delay)
         return;
@@ -513,7 +508,7 @@ static void evaluate(struct daemon *d)
     if (warning[0] != '\0') {
         struct finding *f =
             find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning);
-        f->is_logged = true; /* daemon_log_warning() logs this warning */
+        f->is_logged = true; /* by daemon_log_warning() */
         remedy(f, "see elect.conf(5), role");
     }
     for (unsigned i = 0; i < d->config.groups; i++)
@@ -540,8 +535,8 @@ static struct finding_seen *remember(struct doctor *r, const struct finding *f)
     return s;
 }
 
-/* Writes "AREA OBJECT: " and returns the length. Omits the object if it is a group, because the log
- * entry has a separate field for the group. */
+/* Writes "AREA OBJECT: " and returns the length. Omits a group, because it has its own field in a
+ * log entry. */
 static size_t name_finding(char *text, size_t room, const char *area, int group, const char *object)
 {
     return (size_t)snprintf(text, room, "%s%s%s: ", area, group < 0 ? " " : "",

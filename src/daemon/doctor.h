@@ -1,8 +1,7 @@
 /*
  * Finds problems with this member and its cluster, and suggests remedies, for `elect doctor`. The
- * daemon evaluates the findings every second. It logs a finding when the finding has lasted for
- * some seconds, and again when the finding is resolved. The answer to `elect status` contains the
- * most serious finding.
+ * findings are updated every second. A finding is logged when it has lasted for some seconds, and
+ * again when it is resolved. `elect status` shows the most serious one.
  */
 #ifndef ELECT_DAEMON_DOCTOR_H
 #define ELECT_DAEMON_DOCTOR_H
@@ -13,61 +12,61 @@
 #define DOCTOR_FINDINGS 96
 #define DOCTOR_TEXT     320
 
-/* NOTE: may be intended; it is not logged, and a cluster with notes is healthy. */
+/* A NOTE may be intended: it is not logged, and a cluster with notes is healthy. */
 enum doctor_severity { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_BROKEN };
 
 struct finding {
     uint8_t severity; /* enum doctor_severity */
     const char *area;
-    int group; /* -1 if it concerns no group */
+    int group; /* -1 if none */
     char object[CONFIG_NAME];
-    bool is_logged; /* another part of the daemon logs this finding */
+    bool is_logged; /* logged by another part of the daemon */
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 
-/* The history of a finding, which determines when the finding is logged. */
+/* When to log a finding depends on its history. */
 struct finding_seen {
     const char *area;
     int group;
     char object[CONFIG_NAME];
-    uint8_t lasted, missed; /* evaluations in a row with the finding, and without it */
+    uint8_t lasted, missed; /* updates in a row with and without the finding */
     bool logged;
 };
 
-/* Bounds on how far the clock of a peer was ahead of the clock of this member. */
+/* Bounds on how far the peer's clock was ahead of this member's clock. */
 struct clock_reading {
-    elect_time at, least, most; /* at: when, by this member's clock; 0 if there is no reading */
+    elect_time at, least, most; /* at: by this member's clock; 0 if none */
 };
 
-/* Bounds on how much faster the clock of a peer runs than the clock of this member. */
+/* Bounds on how much faster the peer's clock runs than this member's clock. */
 struct clock_rate {
-    uint32_t incarnation;       /* the peer's incarnation, which changes if it restarts */
-    elect_time asked;           /* when this member asked the peer; 0 if no answer is pending */
-    struct clock_reading first; /* the reading at the beginning of the measurement */
-    bool known;                 /* whether `least` and `most` have been measured */
+    uint32_t incarnation;       /* changes if the peer restarts */
+    elect_time asked;           /* time of the pending question; 0 if none */
+    struct clock_reading first; /* start of the measurement */
+    bool known;                 /* `least` and `most` are valid */
     double least, most;
 };
 
-/* The latest report from a peer about the work that it does as leader. */
+/* A peer's latest report about its work as leader. */
 struct peer_work {
-    elect_time heard; /* when the report arrived; 0 if none has arrived */
-    int64_t date;     /* when the report arrived, in microseconds since 1970 */
-    json_t *groups;   /* {"main": [PID, SINCE]}; a group in which the peer has no work is absent */
-    json_t *ready;    /* ["main"]: the groups in which the peer has a healthy run */
+    elect_time heard; /* 0 if never */
+    int64_t date;     /* when it was heard, in microseconds since 1970 */
+    json_t *groups;   /* {"main": [PID, SINCE]}; without groups that have no work */
+    json_t *ready;    /* ["main"]: groups with a healthy run */
 };
 
 struct doctor {
     unsigned count, seen;
-    unsigned omitted; /* findings that did not fit into the list */
-    bool starting;    /* the member has just started, and may not have heard its peers yet */
+    unsigned omitted; /* findings that did not fit */
+    bool starting;    /* just started, so peers may not have been heard yet */
     struct finding finding[DOCTOR_FINDINGS], surplus;
     struct finding_seen memory[DOCTOR_FINDINGS];
-    elect_time led[STORE_GROUPS];       /* when a leader was last known; 0 if never */
-    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty if it can run */
+    elect_time led[STORE_GROUPS];       /* when there last was a leader; 0 if never */
+    char hook[HOOK_COUNT][DOCTOR_TEXT]; /* why the hook cannot run; empty if it can */
     struct {
         struct clock_rate clock;
         struct peer_work work;
-        char differs[DOCTOR_TEXT]; /* how the peer's settings differ; empty if this is not known */
+        char differs[DOCTOR_TEXT]; /* differences in the peer's settings; empty if not known */
     } peer[SESSION_PEERS];
 };
 

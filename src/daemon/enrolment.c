@@ -1,5 +1,5 @@
-/* Collects the options with which a member starts: its groups, its state file, its keys, and the
- * addresses of all members, for which it looks up host names. */
+/* Collects a member's start options: groups, state file, keys, and the addresses of all members,
+ * including DNS lookups. */
 #include "enrolment.h"
 
 #include <ifaddrs.h>
@@ -37,8 +37,8 @@ static bool same_address(const union elect_address *a, const struct sockaddr *ot
                : a->four.sin_addr.s_addr == b->four.sin_addr.s_addr;
 }
 
-/* Returns true if an interface of this machine has the address or, with `broadcast`, has it as its
- * broadcast address. All of 127.0.0.0/8 belongs to this machine, even if no interface shows it. */
+/* Returns true if an interface has the address or, with `broadcast`, has it as its broadcast
+ * address. All of 127.0.0.0/8 is local, even if no interface shows it. */
 static bool has_interface(const union elect_address *a, bool broadcast)
 {
     const uint32_t four = ntohl(a->four.sin_addr.s_addr);
@@ -58,8 +58,8 @@ static bool has_interface(const union elect_address *a, bool broadcast)
 
 bool enroll_is_local(const union elect_address *a) { return has_interface(a, false); }
 
-/* Returns true if the address is a broadcast address and not also a normal address of this machine.
- * In a network with a single address, as in some clouds, an address can be both. */
+/* Returns true if this is a broadcast address and not also an address of this machine. It can be
+ * both in a network of a single address, as in some clouds. */
 static bool is_broadcast(const union elect_address *a)
 {
     return has_interface(a, true) && !has_interface(a, false);

@@ -1,5 +1,5 @@
-/* Contains the two loops of the guardian: one runs until the member dies, and the other one after
- * its death. guardian.h lists, in order, what the guardian does after the death. */
+/* The guardian's two loops: until the member dies, and after its death. guardian.h lists the steps
+ * of the second one. */
 #include "guardian.h"
 
 #include "../base/exit.h"
@@ -26,44 +26,44 @@
 
 #define HOLDERS   256
 #define LONG_WAIT INT64_C(1000000000) /* microseconds; longer than any wait in practice */
-#define TRIES     5                   /* the most runs of on-follower, if it is killed each time */
-#define SENDS     3                   /* how many times a testament is sent */
-static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* delays in microseconds */
+#define TRIES     5                   /* maximum runs of on-follower if it is killed each time */
+#define SENDS     3
+static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds */
 
-/* A holder: a run whose command may be running because the member leads its group. */
+/* A run whose command may be running because the member leads its group. */
 struct holder {
     int fd;
     uint8_t group;
     uint32_t serial;
-    pid_t pid; /* the process id of elect run */
+    pid_t pid; /* of elect run */
 };
 
-/* The testament and the hooks of a group. */
+/* A group's testament and hooks. */
 struct estate {
-    bool deposited;          /* the member has deposited a testament with the guardian */
-    bool burnt;              /* the testament must not be sent: the hook on-follower failed */
-    elect_time doubtful;     /* until then, work whose end was not reported may continue */
-    bool led;                /* the hook on-leader was run, and on-follower has not undone it */
-    pid_t hook_parent;       /* the parent of the running hook; 0 if none is running */
-    bool cancelled;          /* the running hook was told to end */
-    bool killed;             /* the hook parent was killed: its children may still run */
-    bool cut_short;          /* the latest hook was killed before it had finished */
-    struct guard_note hook;  /* the note that started the latest hook */
-    struct guard_note ended; /* the note that starts on-follower, to undo on-leader */
-    unsigned sent;           /* how many times the testament has been sent */
-    int64_t first;           /* the earliest time to send it; 0 if not known yet */
+    bool deposited;
+    bool burnt;          /* do not send it: on-follower failed */
+    elect_time doubtful; /* unreported work may continue until then */
+    bool led;            /* on-leader was run and has not been undone */
+    pid_t hook_parent;   /* 0 if no hook is running */
+    bool cancelled;
+    bool killed;             /* its children may still be running */
+    bool cut_short;          /* the latest hook was killed */
+    struct guard_note hook;  /* note that started the latest hook */
+    struct guard_note ended; /* note to start on-follower */
+    unsigned sent;           /* number of times */
+    int64_t first;           /* earliest time to send it; 0 if not known yet */
     struct elect_testament testament;
 };
 
 struct guardian {
     const struct config *config;
     const struct config_member *me;
-    struct guard guard; /* with the guardian's ends of the channel and of the pipe */
+    struct guard guard; /* with the guardian's ends of the channel and the pipe */
     unsigned links;
-    int signals; /* a signalfd */
+    int signals; /* signalfd */
     pid_t member;
     bool dead;
-    int status; /* the wait status of the member, if it is dead */
+    int status; /* wait status */
     elect_time died;
     unsigned holders;
     struct holder holder[HOLDERS];
@@ -71,7 +71,7 @@ struct guardian {
     struct journal journal;
 };
 
-/* Logs an entry. If `level` is 0, the default level of guardian entries applies. */
+/* A level of 0 stands for the default level of guardian entries. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -108,9 +108,8 @@ static void tell_doubt(struct guardian *g, const struct holder *h)
     say(g, LEVEL_WARNING, h->group, text, cause);
 }
 
-/* Handles an event on the channel of a holder: either the holder reports that its work has ended,
- * or the channel is closed without that report. In the second case, the work may still be running,
- * so the guardian must wait before it sends the testament. */
+/* Handles an event on a holder's channel: its report that the work has ended, or a hang-up without
+ * a report. After a hang-up the work may still be running, so the testament has to wait. */
 static void hear_holder(struct guardian *g, unsigned i)
 {
     struct holder *h = &g->holder[i];
@@ -120,7 +119,7 @@ static void hear_holder(struct guardian *g, unsigned i)
         return;
     if (got != 1 || word != TALK_IS_EMPTY) { /* no report: the work may go on for one lease */
         elect_time now = elect_uv_now(), *doubtful = &g->estate[h->group].doubtful;
-        if (g->dead || now >= *doubtful) /* otherwise, local users could fill the log */
+        if (g->dead || now >= *doubtful) /* local users must not fill the log */
             tell_doubt(g, h);
         *doubtful = now + g->guard.page->lease;
     }
@@ -145,8 +144,7 @@ static void answer(const struct guardian *g, const struct guard_note *to, int ou
     (void)guardian_channel_send(g->guard.channel, &note, NULL, 0, -1);
 }
 
-/* Returns true if the term of leadership for which this hook is run has not ended, so that no other
- * member can lead yet. */
+/* Returns true if the hook's term has not ended, so no other member can lead yet. */
 static bool in_office(const struct guardian *g, const struct guard_note *note)
 {
     const struct guard_page *page = g->guard.page;
@@ -227,7 +225,7 @@ static void cancel(struct estate *e)
     e->cancelled = true;
 }
 
-/* Handles one note from the member. Returns false if no note is waiting. */
+/* Handles one note from the member. Returns false if none is waiting. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -284,8 +282,8 @@ static void reaped(void *context, pid_t child, int status)
     }
     for (unsigned i = 0; i < g->config->groups; i++) {
         struct estate *e = &g->estate[i];
-        /* Only after the death of the member does the guardian kill hook parents. If a hook parent
-         * was killed before that, another process killed it, and the hook may still be running. */
+        /* The guardian kills hook parents only after the member's death. Before that, another
+         * process did it, and the hook may still be running. */
         if (e->hook_parent == child && WIFSIGNALED(status) && !g->dead)
             e->killed = true;
         else if (e->hook_parent == child)
@@ -301,8 +299,8 @@ static bool is_known(const struct guardian *g, pid_t child)
     return known;
 }
 
-/* Kills the processes that a killed hook parent left behind, until none is left. These processes
- * have become children of the guardian, because the guardian is a subreaper. */
+/* Kills all processes of a killed hook parent. The guardian is a subreaper, so they are its
+ * children now. */
 static void kill_strays(struct guardian *g)
 {
     static pid_t child[256];
@@ -343,16 +341,15 @@ static void take_signals(struct guardian *g)
             if (one_was_killed(g))
                 kill_strays(g);
         }
-        /* The service manager sends SIGABRT when the member has not fed its watchdog in time. */
+        /* The service manager sends SIGABRT if the watchdog was not fed in time. */
         if (number != SIGCHLD && !g->dead)
             kill(g->member, number == SIGABRT ? SIGKILL : number);
     }
 }
 
-/* Cancels the hooks pre-leader and on-leader when the term of leadership for which they were run
- * has ended. The member itself may be unable to do so, because it may be stopped. Returns the
- * number of milliseconds after which this function must be called again; -1 if no such hook is
- * running. */
+/* Cancels pre-leader and on-leader hooks whose term has ended. The member may be unable to do so,
+ * because it may be stopped. Returns the number of milliseconds until the next call; -1 if no such
+ * hook is running. */
 static int end_late_hooks(struct guardian *g)
 {
     int64_t soonest = LONG_WAIT;
@@ -380,9 +377,9 @@ static void watch(struct guardian *g)
         if (poll(fds, 2 + holders, end_late_hooks(g)) <= 0)
             continue;
         if (fds[0].revents != 0 && take_note(g))
-            continue; /* notes are read first: they may say that the work of a holder has ended */
+            continue; /* notes first: they may say that a holder's work has ended */
         if (fds[0].revents != 0)
-            fds[0].fd = -1; /* the member has exited, or is about to exit: SIGCHLD will follow */
+            fds[0].fd = -1; /* the member exits: SIGCHLD will follow */
         hear_holders(g, fds + 2, holders);
         if (fds[1].revents != 0)
             take_signals(g);
@@ -399,9 +396,8 @@ static bool hooks_run(const struct guardian *g)
     return some;
 }
 
-/* On the first try, runs the hook on-follower in each group in which the hook on-leader was run; on
- * later tries, only in groups in which on-follower was killed. Returns false if there is no such
- * group. */
+/* Runs on-follower in each group with an on-leader to undo. Later tries are only for groups where
+ * it was killed. Returns false if there is no such group. */
 static bool try_to_undo(struct guardian *g, bool first)
 {
     struct pollfd fd = {.fd = g->signals, .events = POLLIN};
@@ -422,9 +418,9 @@ static bool try_to_undo(struct guardian *g, bool first)
     return some;
 }
 
-/* Runs the hook on-follower in each group in which the hook on-leader was run, to undo it. If
- * on-follower fails, the testament must not be sent. When a service manager stops the unit, it may
- * send SIGTERM to hooks, too, so this function runs on-follower again if it was killed. */
+/* Undoes on-leader in all groups. If on-follower fails, the testament must not be sent. When a
+ * service manager stops the unit, it may send SIGTERM to hooks, too, so on-follower is run again if
+ * it was killed. */
 static void undo_hooks(struct guardian *g)
 {
     for (unsigned tries = 0; tries < TRIES && try_to_undo(g, tries == 0); tries++) {
@@ -449,8 +445,8 @@ static void send_testament(const struct guardian *g, const struct elect_testamen
 
 static elect_time later(elect_time a, elect_time b) { return a > b ? a : b; }
 
-/* Returns the time at which the guardian must tell the other members that its member is dead, or
- * check again whether it may; ELECT_UNSET if it will never tell them. */
+/* Returns when to send the group's death report, or to check again whether it may be sent;
+ * ELECT_UNSET if it never will be. */
 static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
 {
     struct estate *e = &g->estate[group];
@@ -464,7 +460,7 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* The testament is useful only until the lease ends: after that, no voter waits for it. */
+    /* Only useful until the lease ends: no voter waits for it after that. */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
@@ -477,8 +473,8 @@ static void tell_sent(struct guardian *g, unsigned group)
     say(g, 0, (int)group, text, "all its work has stopped");
 }
 
-/* Logs the groups for which no testament was sent. In these groups, the other members must wait
- * until the lease ends. */
+/* Logs the groups whose testament was not sent. The other members must wait there until the lease
+ * ends. */
 static void tell_unsent(struct guardian *g)
 {
     char text[JOURNAL_TEXT];
@@ -495,7 +491,7 @@ static void tell_unsent(struct guardian *g)
     }
 }
 
-/* Kills the running hooks, and waits until all of their processes have exited. */
+/* Kills all running hooks and waits until their processes have exited. */
 static void kill_hooks(struct guardian *g)
 {
     bool runs[STORE_GROUPS];
@@ -511,7 +507,7 @@ static void kill_hooks(struct guardian *g)
     }
 }
 
-/* Sends the testaments that are due. Returns false if no testament will be due later. */
+/* Sends the testaments that are due. Returns false if none will be due later. */
 static bool execute(struct guardian *g, elect_time *next)
 {
     *next = ELECT_UNSET;
@@ -533,7 +529,7 @@ static void settle(struct guardian *g)
 {
     struct pollfd fds[HOLDERS];
     elect_time next;
-    while (take_note(g)) { /* a note can forbid the report of the death */
+    while (take_note(g)) { /* a note may cancel the death report */
     }
     kill_hooks(g);
     undo_hooks(g);
@@ -614,7 +610,7 @@ int guardian_run(const struct config *c, const struct config_member *me, const i
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&signals, numbers[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    signal(SIGCHLD, SIG_DFL); /* if SIG_IGN was inherited, waitpid() would fail */
+    signal(SIGCHLD, SIG_DFL); /* with an inherited SIG_IGN, waitpid() would fail */
     g.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     g.member = fork();
     if (g.member == 0)

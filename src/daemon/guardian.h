@@ -26,50 +26,48 @@
 
 #include <stdatomic.h>
 
-/* Memory that the member and the guardian share. All times are measured by CLOCK_BOOTTIME. */
+/* Shared by the member and the guardian. Times are CLOCK_BOOTTIME. */
 struct guard_page {
-    _Atomic int64_t until[STORE_GROUPS];      /* when leadership ends; 0: not leading */
-    _Atomic uint64_t office[STORE_GROUPS];    /* the first term of the office */
-    _Atomic int64_t not_before[STORE_GROUPS]; /* the latest deadline that a client was given */
-    _Atomic int64_t delay, lease; /* testament-delay, and the longest configured lease */
+    _Atomic int64_t until[STORE_GROUPS];      /* end of leadership; 0 if not leading */
+    _Atomic uint64_t office[STORE_GROUPS];    /* first term of this leadership */
+    _Atomic int64_t not_before[STORE_GROUPS]; /* latest deadline given to a client */
+    _Atomic int64_t delay, lease;             /* testament-delay, and longest configured lease */
     struct journal_shared log;
 };
 
-/* The kinds of notes between the member and the guardian: DONE is an answer of the guardian, and
- * the member sends all others. */
+/* Notes between the member and the guardian. The member sends all of them but DONE. */
 enum guard_word {
-    GUARD_DEPOSIT, /* contains a testament, which replaces the previous one of the group */
-    GUARD_VOID,    /* removes the testament of the group; the guardian answers with DONE */
-    GUARD_FORGET,  /* removes all testaments, because the member exits normally */
-    GUARD_HOLD,    /* carries the channel of a run; the guardian answers with DONE */
-    GUARD_DROP,    /* says that the work of the run with that serial has ended, or never began */
-    GUARD_HOOK,    /* asks for a hook to be run; DONE reports its outcome */
-    GUARD_CANCEL,  /* asks for the hook with that serial to be ended */
-    GUARD_DONE     /* the guardian's answer: an acknowledgement, or the outcome of a hook */
+    GUARD_DEPOSIT, /* contains the group's new testament */
+    GUARD_VOID,    /* removes the group's testament; answered with DONE */
+    GUARD_FORGET,  /* removes all testaments: the member exits normally */
+    GUARD_HOLD,    /* carries a run's channel; answered with DONE */
+    GUARD_DROP,    /* the run's work has ended, or never began */
+    GUARD_HOOK,    /* asks to run a hook; DONE reports its outcome */
+    GUARD_CANCEL,  /* asks to end a hook */
+    GUARD_DONE     /* acknowledgement, or outcome of a hook */
 };
 
-/* One packet of the channel. A packet with DEPOSIT also contains, after the note, the used part of
- * a struct elect_testament. */
+/* A packet of the channel. In a DEPOSIT, the used part of a struct elect_testament follows. */
 struct guard_note {
-    uint8_t word, group, hook; /* word: enum guard_word; hook: enum hook */
-    int32_t outcome;           /* in DONE: 0, the outcome of the hook, or an error number */
+    uint8_t word, group, hook; /* enum guard_word, ..., enum hook */
+    int32_t outcome;           /* DONE: 0, the hook's outcome, or an error number */
     uint32_t serial;
-    int32_t pid;    /* in HOLD: the process id of elect run */
-    uint32_t lease; /* in HOOK: how long leadership lasts without a renewal, in microseconds */
+    int32_t pid;    /* HOLD: process id of elect run */
+    uint32_t lease; /* HOOK: microseconds of leadership without a renewal */
     elect_term term;
     char leader[CONFIG_NAME];
 };
 
-/* The descriptors and the shared memory that the guardian creates for the member and for itself. */
+/* Descriptors and shared memory of the member and the guardian. */
 struct guard {
     int channel;
     struct guard_page *page;
-    int hooks; /* one end of a pipe; the guardian and its hook parents hold the other */
+    int hooks; /* pipe end; the guardian and its hook parents hold the other one */
     int sockets[ELECT_UV_LINKS];
 };
 
-/* Forks a child that calls `member`, and becomes the guardian of that child. In both processes,
- * returns the result of `member`. */
+/* Forks a child that calls `member`, and becomes its guardian. Returns the result of `member` in
+ * both processes. */
 int guardian_run(const struct config *c, const struct config_member *me, const int *sockets,
                  const struct journal_options *log,
                  int (*member)(const struct guard *guard, void *context), void *context);

@@ -1,12 +1,12 @@
-/* Sends and receives the notes between the member and its guardian. Each note is a packet that may
- * carry a descriptor. The functions never wait, because the other process may be stopped. */
+/* Notes between the member and its guardian. Each one is a packet that may carry a descriptor.
+ * Nothing here blocks, because the other process may be stopped. */
 #include "guardian_channel.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
-union descriptor { /* has the size and the alignment that one descriptor in a packet needs */
+union descriptor { /* room and alignment for one descriptor */
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr head;
 };
@@ -47,9 +47,10 @@ ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = d.bytes,
-                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* room for one descriptor only */
+                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* not more than one descriptor */
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == ECONNRESET) /* the sender has exited: its last notes remain readable */
+    if (got < 0 &&
+        errno == ECONNRESET) /* the sender has exited; its last notes can still be read */
         got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0 && m.msg_controllen >= sizeof d.head && d.head.cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(&d.head), sizeof *fd);

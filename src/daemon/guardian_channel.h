@@ -1,4 +1,4 @@
-/* Sends and receives notes through the pair of sockets between a member and its guardian. */
+/* Notes on the socket pair between a member and its guardian. */
 #ifndef ELECT_DAEMON_GUARDIAN_CHANNEL_H
 #define ELECT_DAEMON_GUARDIAN_CHANNEL_H
 
@@ -15,16 +15,15 @@ struct guard_packet {
 _Static_assert(offsetof(struct guard_packet, testament) == sizeof(struct guard_note),
                "the testament follows the note without a gap");
 
-/* Sends a packet and, unless `fd` is -1, a descriptor with it. Returns false if the packet cannot
- * be sent now. */
+/* Sends a packet, with a descriptor unless `fd` is -1. Returns false if it cannot be sent now. */
 bool guardian_channel_put(int socket, struct iovec *part, size_t parts, int fd);
-/* Sends a note, followed by `body`, in one packet and, unless `fd` is -1, a descriptor with it.
- * Returns false if the packet cannot be sent now. */
+/* Sends a note and `body` in one packet, with a descriptor unless `fd` is -1. Returns false if it
+ * cannot be sent now. */
 bool guardian_channel_send(int channel, const struct guard_note *note, const void *body,
                            size_t length, int fd);
 bool guardian_channel_deposit(int channel, const struct elect_testament *testament);
-/* Receives a packet. Returns the length of the packet; 0 if the other end is closed; a negative
- * number if no packet is waiting. */
+/* Receives a packet. Returns its length; 0 if the other end is closed; negative if no packet is
+ * waiting. */
 ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd);
 
 #endif
