@@ -46,11 +46,11 @@ struct estate {
     bool led;            /* on-leader was run and has not been undone */
     pid_t hook_parent;   /* 0 if no hook is running */
     bool cancelled;
-    bool killed;             /* its children may still be running */
+    bool killed;             /* the hook parent was killed: its children may still be running */
     bool cut_short;          /* the latest hook was killed */
     struct guard_note hook;  /* note that started the latest hook */
     struct guard_note ended; /* note to start on-follower */
-    unsigned sent;           /* number of times */
+    unsigned sent;           /* times that the testament was sent */
     int64_t first;           /* earliest time to send it; 0 if not known yet */
     struct elect_testament testament;
 };

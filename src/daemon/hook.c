@@ -1,4 +1,4 @@
-/* Runs two processes for each hook: the hook parent, and the hook itself. See hook.h. */
+/* Each hook has two processes: the hook parent and the hook itself. See hook.h. */
 #include "hook.h"
 
 #include "../base/clock.h"
@@ -80,7 +80,7 @@ static void fill(struct variables *v, const struct config *c, const struct confi
                      add, v);
 }
 
-/* The data that a hook parent needs to start its hook and to log the hook's output. */
+/* Arguments of a hook parent. */
 struct launch {
     const struct config *c;
     const struct config_member *me;
@@ -155,7 +155,7 @@ static int watch(pid_t hook, int64_t end, int signals, struct hook_output *outpu
         if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
             continue;
         if (fds[1].revents != 0 && !hook_output_take(output))
-            fds[1].fd = -1; /* the hook has closed its output, but may still be running */
+            fds[1].fd = -1; /* the output is closed, but the hook may still be running */
         if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
@@ -169,7 +169,7 @@ static void gone(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Returns a descriptor that reports SIGTERM, which cancels the hook, and SIGCHLD. */
+/* SIGTERM cancels the hook. */
 static int take_signals(void)
 {
     sigset_t signals;
@@ -190,12 +190,11 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.group, sizeof o->about.group, "%s", l->c->group[l->note->group]);
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
-    log_stream_open(&journal->stream,
-                    journal->options.json); /* close_all_but() closed the descriptor of the log */
+    log_stream_open(&journal->stream, journal->options.json); /* close_all_but() closed it */
 }
 
-/* Closes all descriptors except the standard ones and `held`. A hook parent may outlive the process
- * that started it, so it must not keep the sockets of that process open. */
+/* A hook parent may outlive the process that started it, so it must not keep that process's sockets
+ * open. */
 static void close_all_but(int held)
 {
     const int kept = STDERR_FILENO + 1;
@@ -209,7 +208,7 @@ static _Noreturn void be_parent(struct launch *l, struct journal *journal, pid_t
 {
     int64_t end = boottime_now() + l->c->hook_timeout;
     int pair[2], outcome = HOOK_FAILED;
-    setsid(); /* hooks must not receive the signals of a terminal */
+    setsid(); /* no signals from a terminal */
     tree_adopt();
     close_all_but(held);
     int signals = take_signals();
@@ -237,7 +236,7 @@ pid_t hook_start(const struct config *c, const struct config_member *me,
     struct launch l = {.c = c, .me = me, .note = note};
     sigset_t all, before;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before); /* the child must not run a handler of this process */
+    sigprocmask(SIG_SETMASK, &all, &before); /* the child must not run this process's handlers */
     pid_t starter = getpid(), parent = fork();
     if (parent == 0)
         be_parent(&l, journal, starter, held);

@@ -1,4 +1,4 @@
-/* Decides which hook the guardian runs next, and handles its outcome: a leader resigns if its hook
+/* Decides which hook the guardian runs next, and handles the outcome: a leader resigns if
  * pre-leader or on-leader fails, and a hook that asks for a retry runs again after a delay. */
 #include "hooks.h"
 
@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 
 #define TRIES       5
-#define FIRST_DELAY 100000 /* microseconds before the second try; doubled for each further try */
-#define DOUBLINGS   6      /* how many times the delay after a failed hook can double */
-#define LOOK_AGAIN  10000  /* every 10 ms, checks whether the hooks of a dead guardian have ended */
+#define FIRST_DELAY 100000 /* microseconds before the second try; then doubled */
+#define DOUBLINGS   6
+#define LOOK_AGAIN                                                                                 \
+    10000 /* microseconds between checks whether a dead guardian's hooks have ended */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
@@ -22,8 +23,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Stops retrying the on-follower hook. Work that the on-leader hook has started may then continue,
- * so the term must not be released before the lease ends. */
+/* Gives up on-follower. The work that on-leader has started may go on, so the term must not be
+ * released before the lease ends. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -31,7 +32,7 @@ static void leave_undone(struct work *w, unsigned group)
     g->last = g->until > g->last ? g->until : g->last;
 }
 
-/* Returns the hook that is due now; HOOK_COUNT if no hook is due. */
+/* Returns the hook that is due; HOOK_COUNT if none is. */
 static enum hook next(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -47,7 +48,7 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the term of leadership for which the running hook was started has ended. */
+/* Returns true if the running hook's term has ended. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -56,7 +57,7 @@ static bool is_late(const struct work *w, unsigned group)
            (hook == HOOK_ON_LEADER && !(g->office && g->agreed));
 }
 
-/* Asks the guardian to run a hook; if the guardian is dead, the member itself runs the hook. */
+/* The guardian runs the hook or, if it is dead, the member itself. */
 static bool run(struct work *w, const struct guard_note *note)
 {
     if (work_is_guarded(w))
@@ -81,7 +82,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!run(w, &note)) { /* the guardian cannot accept the note now */
+    if (!run(w, &note)) { /* the guardian cannot accept it now */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;
@@ -97,17 +98,17 @@ static void start(struct work *w, unsigned group, enum hook hook)
         h->changes = false;
 }
 
-/* Returns true if the guardian is dead and a hook that it started may still be running. The next
- * hook must then wait, but only until leadership ends, because a stopped hook parent might never
- * exit. The pipe `hooks` reaches its end when the last hook parent has exited. */
+/* Returns true if a dead guardian's hook may still be running. The next hook then waits, but only
+ * until leadership ends, because a stopped hook parent might never exit. The pipe `hooks` reaches
+ * its end when the last hook parent exits. */
 static bool is_doubtful(const struct work *w, const struct group_hooks *h)
 {
     struct pollfd hooks = {.fd = w->guard.hooks};
     return !work_is_guarded(w) && elect_uv_now() < h->doubtful && poll(&hooks, 1, 0) == 0;
 }
 
-/* Returns true if a hook must still wait, because it has failed before. Without this delay, members
- * on which pre-leader always fails would pass leadership around as fast as packets travel. */
+/* A hook that has failed waits before the next try. Otherwise members whose pre-leader always fails
+ * would pass leadership around as fast as packets travel. */
 static bool is_too_early(const struct group_hooks *h, enum hook hook)
 {
     bool again = hook == h->hook && h->tries > 0;
@@ -191,10 +192,9 @@ static void give_up(struct work *w, unsigned group, enum hook hook, int outcome)
     g->hooks.tries = 0;
 }
 
-/* Returns true if the hook must run again. A service manager that stops a unit may send SIGTERM to
- * all processes of the unit, including hooks, so on-follower runs again if it was killed. If the
- * guardian is dead, perhaps because of the same signal, on-follower runs again after any
- * failure. */
+/* A service manager that stops the unit may send SIGTERM to hooks, too, so on-follower is run again
+ * if it was killed. Without a guardian, which the same signal may have killed, on-follower is run
+ * again after any failure. */
 static bool is_retried(const struct work *w, enum hook hook, int outcome)
 {
     bool killed = outcome == HOOK_CANCELLED || outcome == HOOK_FAILED;
@@ -239,8 +239,8 @@ void hooks_unguarded(struct work *w)
 {
     for (unsigned i = 0; i < w->config->groups; i++) {
         struct group_work *g = &w->group[i];
-        /* The hook parent now ends the hook that was running. The hook on-follower waits for this,
-         * but at most until the lease ends. The other members also wait until the lease ends. */
+        /* The hook parent is now ending the running hook. on-follower waits for this, but at most
+         * until the lease ends. So do the other members. */
         if (g->hooks.serial != 0 && g->hooks.hook != HOOK_ON_LEADER_CHANGE) {
             g->hooks.doubtful = g->until;
             g->last = g->until > g->last ? g->until : g->last;

@@ -28,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE 300 /* milliseconds to wait for the answer of another member */
-#define MARGIN   160 /* bytes of a note that are reserved for everything but the entries */
+#define PATIENCE 300 /* milliseconds to wait for another member's answer */
+#define MARGIN   160 /* bytes of a note for everything but the entries */
 
-#define MOST_A_SECOND 500 /* the most answers to one member per second */
+#define MOST_A_SECOND 500 /* maximum number of answers per member and second */
 #define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
@@ -68,8 +68,7 @@ void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                            d->config.group[q->group], "from", (json_int_t)q->from));
 }
 
-/* Returns true if this member has sent so many answers to `whom` in the current second that it must
- * send no more. Without this limit, a member could keep another member busy with questions. */
+/* Without this limit, a member could keep another one busy with questions. */
 static bool is_too_often(struct daemon *d, uint16_t whom)
 {
     unsigned i = (unsigned)(config_member_with(&d->config, whom) - d->config.member);
@@ -79,8 +78,8 @@ static bool is_too_often(struct daemon *d, uint16_t whom)
     return d->told[i].count++ >= MOST_A_SECOND;
 }
 
-/* Answers another member's question about the flight recorder of this member. Omits an entry that
- * is too large for one datagram. */
+/* Answers another member's question to this flight recorder. Skips entries that are too large for a
+ * datagram. */
 static void tell(struct daemon *d, uint16_t whom, const json_t *asked)
 {
     struct text why;
@@ -127,8 +126,8 @@ static void add_setting(json_t *all, const char *key, const char *format, ...)
     json_object_set_new(all, key, json_string(value));
 }
 
-/* Returns the settings that all members must share, under the names of their keys in elect.conf.
- * None of these settings is secret. */
+/* Returns the settings that all members must share, by their keys in elect.conf. None of them is
+ * secret. */
 static json_t *settings_of(const struct config *c)
 {
     json_t *all = json_object();
@@ -160,7 +159,7 @@ void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from)
     inquiry_send(d, whom, json_pack("{s:I}", "settings_from", from));
 }
 
-/* Sends as many settings as fit into a note, beginning with setting number `from`. */
+/* Sends as many settings as fit into a note, from number `from` on. */
 static void tell_settings(struct daemon *d, uint16_t whom, json_int_t from)
 {
     json_t *all = settings_of(&d->config), *some = json_object(), *value, *next = json_null();
@@ -226,9 +225,9 @@ static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
         if (whole && json_object_get(theirs, key) == NULL)
             add_difference(differs, key, json_string_value(value), NULL);
     }
-    text_clean(differs); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(differs); /* snprintf may have cut a UTF-8 character */
     json_decref(own);
-    /* Without this limit, a member could keep claiming that it has more settings. */
+    /* A member could claim to have more settings forever. */
     if (json_is_integer(next) && json_integer_value(next) > first &&
         json_integer_value(next) < MOST_SETTINGS)
         inquiry_ask_settings(d, from, json_integer_value(next));
@@ -241,7 +240,7 @@ void inquiry_ask_clock(struct daemon *d, uint16_t whom, elect_time now)
     inquiry_send(d, whom, json_pack("{s:I}", "clock_from", (json_int_t)now));
 }
 
-/* Returns what runs on this member in each group, or as much of it as fits into a note. */
+/* Returns this member's work by group, or as much of it as fits into a note. */
 static json_t *work_here(const struct daemon *d)
 {
     json_t *all = json_object();
@@ -256,8 +255,7 @@ static json_t *work_here(const struct daemon *d)
     return all;
 }
 
-/* Returns the groups in which this member has a healthy run, or as many of them as fit into a note
- * that also contains `work`. */
+/* Returns the groups with a healthy run here, or as many as fit into a note beside `work`. */
 static json_t *ready_here(const struct daemon *d, const json_t *work)
 {
     json_t *all = json_array();

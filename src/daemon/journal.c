@@ -1,5 +1,5 @@
-/* Implements the log: decides which entries are printed, keeps the latest entries in memory, and
- * counts similar entries that local users cause, instead of printing each. */
+/* The log: decides which entries are printed, keeps the latest ones in memory, and counts repeated
+ * entries of local users instead of printing them all. */
 #include "journal.h"
 
 #include "../base/clock.h"
@@ -80,8 +80,7 @@ bool journal_prints(const struct journal *j, enum level level)
     return !j->options.quiet && level <= atomic_load(&j->shared->level);
 }
 
-/* Reports how many lines were lost, if any. Returns false if the stream does not accept the report
- * now; a later call then tries again. */
+/* Reports the number of lost lines, if any. Returns false if it has to be tried again later. */
 static bool report_lost(struct journal *j)
 {
     struct journal_entry e = {.event = JOURNAL_LOST, .date = date_now(), .at = boottime_now()};
@@ -126,7 +125,7 @@ void journal_complain(const struct journal_options *o, const char *member, const
     struct log_stream stream;
     char text[LONG_COMPLAINT];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(text); /* snprintf may have cut a UTF-8 character */
     log_stream_open(&stream, o->json);
     if (!o->json && !stream.journal) {
         fprintf(stderr, "elect daemon: %s\n", why);
@@ -153,8 +152,8 @@ static bool is_alike(const char *a, const char *b)
     return *a == *b;
 }
 
-/* An entry whose text contains words of a local user has a kind: otherwise the user could make each
- * entry differ from all others, so that none would be counted as a repetition. */
+/* A user's own words in an entry could make each one differ, so that none would count as a
+ * repetition. Entries with such a text have a kind, which is compared instead. */
 static bool is_repetition(const struct journal_entry *a, const struct journal_entry *b)
 {
     if (a->user != b->user || strcmp(a->group, b->group) != 0)
@@ -169,8 +168,8 @@ static bool is_over(const struct journal_entry *e, int64_t now)
     return now - e->window >= (int64_t)JOURNAL_WINDOW * 1000000;
 }
 
-/* Returns the latest similar entry of the same group and user; NULL if there is none, or if the
- * time window in which such entries are counted together has ended. */
+/* Returns the latest similar entry of the same group and user; NULL if there is none in the current
+ * time window. */
 static struct journal_entry *latest_like(const struct journal_ring *r,
                                          const struct journal_entry *e, int64_t now)
 {
@@ -215,7 +214,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(new.text); /* snprintf may have cut a UTF-8 character */
     text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {

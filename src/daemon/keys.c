@@ -1,5 +1,5 @@
-/* Reads and writes the key file. Keys are wiped from memory as soon as they are not needed, and
- * a new file replaces the old one in one step. */
+/* Reads and writes the key file. Keys are wiped from memory when no longer needed, and a new file
+ * replaces the old one in one step. */
 #include "keys.h"
 
 #include "../base/access.h"
@@ -149,7 +149,7 @@ static int fill(int fd, const struct keys *k)
     return fsync(fd) == 0 ? 0 : errno;
 }
 
-/* Syncs the folder, so that the new name of the file survives a power failure. */
+/* Syncs the folder, so that the new file name survives a power failure. */
 static void sync_folder(const char *path)
 {
     char folder[512];
@@ -172,7 +172,7 @@ bool keys_write(const struct keys *k, const char *path, bool fresh, struct text 
         return text_complain(complaint, path, strerror(ENAMETOOLONG), "");
     if (fresh && there)
         return text_complain(complaint, path, "a key file exists already", "");
-    unlink(new); /* if an earlier attempt was interrupted, the new file may exist */
+    unlink(new); /* left by an interrupted attempt */
     int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int error = fd < 0 ? errno : fill(fd, k);
     if (error == 0 && there && fchown(fd, was.st_uid, was.st_gid) != 0)
@@ -201,7 +201,7 @@ void keys_draw(const struct keys *k, struct elect_key *key)
     for (unsigned i = 0; i < k->count; i++)
         highest = k->key[i].id > highest ? k->key[i].id : highest;
     key->id = (uint8_t)(highest + 1);
-    while (is_used(k, key->id)) /* only needed after the number has wrapped from 255 to 0 */
+    while (is_used(k, key->id)) /* after the numbers have wrapped */
         key->id++;
     randombytes_buf(key->key, ELECT_UV_KEY);
 }

@@ -15,22 +15,21 @@ struct keys {
     struct elect_key key[ELECT_UV_KEYS];
 };
 
-/* Which users may own the key file. OWN: this user and root. LOOKED_AFTER: any user if this process
+/* Permitted owners of the key file. OWN: this user and root. LOOKED_AFTER: any user if this process
  * runs as root; otherwise the same as OWN. */
 enum keys_whose { KEYS_OWN, KEYS_LOOKED_AFTER };
 
-/* Read keys, which the caller must wipe. Return false, with a complaint, if the keys cannot be
- * read. */
+/* Read keys, which the caller must wipe. Return false, with a complaint, on failure. */
 bool keys_read(struct keys *k, const char *path, enum keys_whose whose, struct text *complaint);
 bool keys_parse(struct keys *k, char *text, struct text *complaint);
-/* Returns true if the file contains keys, regardless of its owner and mode. */
+/* Returns true if the file contains keys, whatever its owner and mode. */
 bool keys_are_in(const char *path);
 
-/* Replaces the file in one step, or changes nothing and returns false, with a complaint. If `fresh`
- * is true, refuses to replace an existing file. */
+/* Replaces the file in one step; on failure, changes nothing and returns false, with a complaint.
+ * With `fresh`, refuses to replace an existing file. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
-/* Creates a random key, and gives it a number that no key in `k` has. */
+/* Creates a random key with a number that is not used in `k`. */
 void keys_draw(const struct keys *k, struct elect_key *key);
 void keys_wipe(struct keys *k);
 

@@ -1,9 +1,8 @@
-/* How serious an entry of the log is. The numbers are those of syslog(3): a smaller number is more
- * serious. */
+/* Log levels, with the numbers of syslog(3): smaller is more serious. */
 #ifndef ELECT_DAEMON_LEVEL_H
 #define ELECT_DAEMON_LEVEL_H
 
-/* The levels, beginning with the most serious one. Their numbers have no gaps. */
+/* The most serious level first. The numbers must have no gaps. */
 #define LEVEL_NAMES(X)                                                                             \
     X(ERROR, "error")                                                                              \
     X(WARNING, "warning")                                                                          \
@@ -22,7 +21,6 @@ enum level {
 #define LEVEL_FIRST LEVEL_ERROR
 #define LEVEL_COUNT (LEVEL_END - LEVEL_FIRST)
 
-/* The words of the levels, beginning with LEVEL_FIRST. */
 static const char *const level_words[LEVEL_COUNT] = {
 #define X(name, word) word,
     LEVEL_NAMES(X)

@@ -26,8 +26,7 @@ static bool is_bare(const char *key, const char *s)
            s[strspn(s, bare)] == '\0';
 }
 
-/* Adds a value in a form for human readers: a term such as 2.3, or a string without quotation
- * marks. */
+/* Adds a value for human readers: a term such as 2.3, or a string without quotes. */
 static void add_plain(const char *key, const json_t *value, struct text *t)
 {
     char term[ELECT_TERM_TEXT];
@@ -39,8 +38,8 @@ static void add_plain(const char *key, const json_t *value, struct text *t)
         add_dump(value, t);
 }
 
-/* Returns true if the key is omitted for human readers, because its value is null or 0, or because
- * it is `at_us`, which only programs can use. */
+/* Returns true if human readers do not need the key: it is null, 0, or `at_us`, which is for
+ * programs only. */
 static bool is_left_out(const char *key, const json_t *value)
 {
     return json_is_null(value) || strcmp(key, "at_us") == 0 ||
@@ -86,15 +85,15 @@ void log_line_prose(const json_t *line, struct text *t)
     text_add(t, ")");
 }
 
-/* Returns true if the key needs no field of its own in an entry of systemd's journal, because a
- * standard field or the message already contains the value. */
+/* Returns true if a standard field or the message already shows the value, so the journal entry
+ * needs no field for it. */
 static bool is_in_message(const char *key)
 {
     return strcmp(key, "time") == 0 || strcmp(key, "level") == 0 || strcmp(key, "text") == 0;
 }
 
-/* No field can contain a newline, because text_clean() replaces control characters in texts, and
- * the output of hooks is split into lines. */
+/* No field can contain a newline: text_clean() replaces control characters, and hook output is
+ * split into lines. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t)
 {
     const char *key;

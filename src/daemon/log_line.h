@@ -14,16 +14,14 @@
 
 #include <jansson.h>
 
-/* Adds key=value for each key that is not null. Omits the time unless `dated` is set. The text and
- * the cause are written as JSON strings. Any other string is written as a JSON string only if it
- * contains a character other than letters, digits and . _ : / - */
+/* Adds key=value for each key that is not null, and the time only if `dated` is set. The text, the
+ * cause and any string with a character other than letters, digits and . _ : / - are JSON
+ * strings. */
 void log_line_pairs(const json_t *line, bool dated, struct text *t);
-/* Adds "group: text (cause)". */
 void log_line_prose(const json_t *line, struct text *t);
-/* Adds the fields of a datagram to systemd's journal, each as NAME=value and a newline. The message
- * is the JSON object if `json` is set, otherwise the prose. */
+/* Adds the fields of a journal datagram, each as NAME=value and a newline. The message is the JSON
+ * object if `json` is set, otherwise the prose. */
 void log_line_fields(const json_t *line, enum level level, bool json, struct text *t);
-/* Adds the JSON object, in one line. */
 void log_line_json(const json_t *line, struct text *t);
 
 #endif

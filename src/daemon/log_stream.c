@@ -14,9 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Returns true if the descriptor is the connection to systemd's journal that the environment
- * variable JOURNAL_STREAM names. The variable alone proves nothing, because a parent process such
- * as a shell may have redirected standard error. */
+/* Returns true if the descriptor is the journal stream of $JOURNAL_STREAM. The variable alone
+ * proves nothing, because a parent such as a shell may have redirected standard error. */
 static bool is_journal(int fd)
 {
     const char *named = getenv("JOURNAL_STREAM");
@@ -33,17 +32,15 @@ void log_stream_open(struct log_stream *s, bool json)
     struct stat is = {0};
     s->journal = is_journal(STDERR_FILENO);
     fstat(STDERR_FILENO, &is);
-    /* The stream is opened a second time, so that O_NONBLOCK does not affect other processes that
-     * write to it. */
+    /* Opened again, so that O_NONBLOCK does not affect other processes that share the stream. */
     if (isatty(STDERR_FILENO) || S_ISFIFO(is.st_mode)) {
         int own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         s->fd = own >= 0 ? own : s->fd;
     }
 }
 
-/* Writes the whole line without blocking; returns false if that is not possible. Files never block.
- * log_stream_open() has opened terminals and pipes with O_NONBLOCK, if this user was permitted to
- * open them. */
+/* Writes the whole line without blocking, or returns false. Files never block; log_stream_open()
+ * has opened terminals and pipes with O_NONBLOCK if it was permitted to. */
 static bool write_at_once(int fd, const char *bytes, size_t length)
 {
     struct stat is = {0};
@@ -65,7 +62,7 @@ bool log_stream_put(const struct log_stream *s, enum level level, const json_t *
     if (s->journal) {
         log_line_fields(line, level, s->json, &t);
         int error = service_send(s->socket, t.bytes, t.length);
-        if (error == 0 || error == EAGAIN) /* EAGAIN: the journal is busy, so the line is lost */
+        if (error == 0 || error == EAGAIN) /* EAGAIN: the journal is busy, and the line is lost */
             return error == 0;
         text_clear(&t);
         text_add(&t, "<");

@@ -1,8 +1,7 @@
 /*
- * Writes the log to standard error. If standard error is systemd's journal, each line goes to the
- * journal's own socket, with a priority and fields; if that socket cannot be reached, the line goes
- * to standard error with a prefix such as <4>, which the journal reads as the priority. These
- * functions never block.
+ * Writes the log to standard error. If that is systemd's journal, each line goes to the journal's
+ * own socket, with a priority and fields. If the socket cannot be reached, the line goes to
+ * standard error with a priority prefix such as <4>. Nothing here blocks.
  */
 #ifndef ELECT_DAEMON_LOG_STREAM_H
 #define ELECT_DAEMON_LOG_STREAM_H
@@ -17,12 +16,12 @@
 struct log_stream {
     bool json;
     bool journal;       /* standard error is systemd's journal */
-    const char *socket; /* the socket of the journal */
+    const char *socket; /* of the journal */
     int fd;
 };
 
 void log_stream_open(struct log_stream *s, bool json);
-/* Writes the whole line without waiting; returns false if that is not possible. */
+/* Writes the whole line without blocking, or returns false. */
 bool log_stream_put(const struct log_stream *s, enum level level, const json_t *line);
 
 #endif

@@ -1,4 +1,4 @@
-/* Passes an order to hand over from the client that gives it to the leader that carries it out. */
+/* Passes an order to hand over from the client to the leader, which carries it out. */
 #include "answers.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #define MILLISECOND   1000
 #define ORDER_MESSAGE 192
-#define SILENCE       3500 /* milliseconds to wait for another member to report an outcome */
+#define SILENCE       3500 /* milliseconds to wait for another member's outcome */
 
 static const char *const outcome_words[] = {
 #define X(name, word, text) word,
@@ -53,7 +53,6 @@ static enum order_outcome carry_out(struct daemon *d, const struct order *o, con
     return outcome_of(&rule);
 }
 
-/* Writes the message that explains an outcome. The message may name the successor. */
 static void write_outcome(const struct order *o, enum order_outcome outcome,
                           char text[ORDER_MESSAGE])
 {
@@ -68,8 +67,8 @@ static void write_outcome(const struct order *o, enum order_outcome outcome,
 /* ---- the log: which user gave an order, and its outcome ---- */
 
 /* Logs, for example, "b accepted order a-17: resign from term 1.3". The number of an order begins
- * with the name of the member that received the order from a user, so that the number is unique in
- * the cluster. `from` is that member; NULL means this member. */
+ * with the member that received it from a user, which makes it unique in the cluster. `from` is
+ * that member; NULL for this one. */
 static void audit(struct daemon *d, const struct order *o, const char *from, const char *member,
                   const char *did, const char *cause)
 {
@@ -101,8 +100,7 @@ static void audit_refusal(struct daemon *d, const struct order *o, const char *f
     audit(d, o, from, leader, "refused", why);
 }
 
-/* Carries out an order. `from` is the member that sent the order; NULL if a client of this member
- * gave it. */
+/* Carries out an order. `from` is the member that sent it; NULL if it came from a client. */
 static enum order_outcome execute(struct daemon *d, const struct order *o, const char *from)
 {
     audit(d, o, from, d->me->name, "received", NULL);
@@ -114,8 +112,8 @@ static enum order_outcome execute(struct daemon *d, const struct order *o, const
 
 /* ---- the client that waits ---- */
 
-/* Returns the client that waits for the outcome of an order; NULL if the client has disconnected,
- * or if there is no order. */
+/* Returns the client that waits for an order's outcome; NULL if it has disconnected or there is no
+ * order. */
 static struct control_client *client_of(const struct daemon *d, const struct order *o)
 {
     struct control_client *c = d->control.clients;
@@ -134,8 +132,8 @@ static void refuse(struct daemon *d, const struct order *o, const char *why)
         answer_refuse(client, text);
 }
 
-/* Makes the client of an order wait for its outcome. If there is none after `patience`
- * milliseconds, the client is refused with the reason `late`. */
+/* Makes the order's client wait. After `patience` milliseconds, it is refused with the reason
+ * `late`. */
 static void await(struct daemon *d, struct order *o, uint64_t patience, const char *late)
 {
     char text[sizeof o->late];
@@ -147,7 +145,7 @@ static void await(struct daemon *d, struct order *o, uint64_t patience, const ch
         control_wait(client, patience, o->late);
 }
 
-/* Makes the client wait for the next leader, for as long as a hand-over may take. */
+/* Waits for the next leader, as long as a hand-over may take. */
 static void await_leader(struct daemon *d, struct order *o)
 {
     o->accepted = true;
@@ -218,8 +216,8 @@ void order_tick(struct daemon *d)
     }
 }
 
-/* Reads an order from a note. Returns false if the note is not an order. Sets `outcome` to a
- * refusal if this member does not know the group or the successor. */
+/* Returns false if the note is not an order. Sets `outcome` to a refusal if this member does not
+ * know the group or the successor. */
 static bool read_order(const struct daemon *d, const json_t *note, struct order *o,
                        enum order_outcome *outcome)
 {
@@ -244,8 +242,8 @@ static bool read_order(const struct daemon *d, const json_t *note, struct order 
     return true;
 }
 
-/* Carries out the order, unless this has already been done. Returns false if the order is older
- * than the last order from that member, because its sender no longer waits for it. */
+/* Carries out the order, unless it already has. Returns false if that member has sent a newer
+ * order, because it no longer waits for this one. */
 static bool handle(struct daemon *d, uint16_t from, const struct order *o,
                    enum order_outcome *outcome)
 {
@@ -293,8 +291,7 @@ void order_hear(struct daemon *d, uint16_t from, const json_t *note)
 
 /* ---- from a client ---- */
 
-/* Returns the id of the leader of the group, and its term in `term`; 0 if this member knows no
- * leader. */
+/* Returns the leader's id, and its term in `term`; 0 if there is no known leader. */
 static uint16_t leader_of(const struct daemon *d, unsigned group, elect_term *term)
 {
     const struct elect_node *node = elect_member_node(d->member, group);

@@ -24,8 +24,8 @@
 struct control_client;
 struct daemon;
 
-/* Each outcome has a name, a word for it in notes, and a message to the user. The message follows
- * the name of the leader; %s stands for the name of the successor. */
+/* Outcome, its word in notes, and its message. The message follows the leader's name; %s is the
+ * successor's name. */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(ACCEPTED, "accepted", "accepts the order")                                                   \
     X(NO_GROUP, "no-group", "does not have that group in its configuration: see elect doctor")     \
@@ -45,41 +45,41 @@ enum order_outcome {
 };
 
 struct order {
-    uint64_t number; /* 0 if there is no order */
+    uint64_t number; /* 0 if none */
     unsigned group;
     elect_term term;
-    uint16_t leader;                       /* the leader in that term */
+    uint16_t leader;                       /* in that term */
     const struct config_member *successor; /* NULL if none was named */
     bool force, accepted;
-    uid_t uid; /* the user who gave the order */
+    uid_t uid; /* who gave the order */
     pid_t pid;
-    char late[320]; /* the answer to the client if no outcome arrives in time */
+    char late[320]; /* answer to the client if there is no outcome in time */
 };
 
-/* The last order that another member has sent for a group. */
+/* The last order from another member for a group. */
 struct order_handled {
     uint64_t number;
     uint8_t outcome; /* enum order_outcome */
 };
 
 struct orders {
-    uint64_t last;                    /* the latest number that this member gave to an order */
-    struct order given[STORE_GROUPS]; /* the latest order from a client of this member */
-    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* the last order from each member */
+    uint64_t last;                    /* latest number of an order given here */
+    struct order given[STORE_GROUPS]; /* latest order from a client */
+    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* latest order from each member */
 };
 
-/* Accepts an order from a client. The client receives its answer when another member leads, or when
- * the order has failed. */
+/* Accepts an order from a client, which gets its answer when another member leads or the order has
+ * failed. */
 void order_give(struct daemon *d, struct control_client *client, unsigned group,
                 const struct config_member *successor, bool force);
-/* Handles an order from another member, and answers with its outcome. */
+/* Handles an order from another member, and answers with the outcome. */
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
-/* Handles the outcome of an order that was sent to that member. */
+/* Handles the outcome of an order sent to another member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
-/* Answers the client that gave an order if the group now has a leader in a later term. The daemon
- * calls this function whenever the leader or its term changes. */
+/* Answers the client of an order once the group has a leader in a later term. Called whenever the
+ * leader or its term changes. */
 void order_news(struct daemon *d, const struct elect_news *news);
-/* Repeats orders whose outcome is not known. The daemon calls this function every second. */
+/* Sends orders again that have no outcome yet. Called every second. */
 void order_tick(struct daemon *d);
 
 #endif

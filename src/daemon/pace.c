@@ -1,9 +1,8 @@
-/* Keeps a token bucket for each local user. A bucket is stored as the time at which it will be full
- * again. The table is small, so a new user replaces the user who has been idle for longest. */
+/* A token bucket for each local user, stored as the time it will be full again. The table is small:
+ * a new user replaces the one that has been idle longest. */
 #include "pace.h"
 
-/* Returns the index of the entry of this user. If the user has no entry, returns the index of the
- * entry of the user who has been idle for longest. */
+/* If the user has no entry, returns the one that has been idle longest. */
 static unsigned place_of(const struct pace *p, uid_t user)
 {
     unsigned rested = 0;
@@ -23,8 +22,7 @@ elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_ti
     return u->user == user && next > now ? next : now;
 }
 
-/* Returns the entry of this user. If there is none, creates an entry, which replaces that of
- * another user. */
+/* Returns the user's entry. A new entry replaces another user's. */
 static struct pace_user *entry_of(struct pace *p, uid_t user)
 {
     struct pace_user *u = &p->user[place_of(p, user)];

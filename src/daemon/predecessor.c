@@ -9,15 +9,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 10000000 /* microseconds to wait, in addition to one lease */
-#define PAUSE    20000    /* microseconds between two attempts */
+#define PATIENCE 10000000 /* microseconds to wait after one lease */
+#define PAUSE    20000    /* microseconds between attempts */
 #define SECOND   1000000
-/* How many microseconds to wait for the network address after the lock on the state file has been
- * released. When a process exits, the kernel closes its descriptors one after another, so the
- * address may be freed later than the lock. */
+/* Microseconds to wait for the network address after the state file was unlocked. The kernel closes
+ * the descriptors of an exiting process one by one, so the address may be freed after the lock. */
 #define CLOSING 1000000
 
-/* Returns the id of the process that listens on the status socket; 0 if there is none. */
+/* Returns the id of the process that listens on the status socket; 0 if none does. */
 static int find_pid(const struct config *c, const struct config_member *me)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

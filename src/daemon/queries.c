@@ -12,8 +12,8 @@
 
 #define MILLISECOND 1000
 #define SECOND      1000000
-#define LONG_WAIT   60 /* how many seconds of the flight recorder are shown by default */
-#define BATCH       64 /* the most entries of the flight recorder in one answer */
+#define LONG_WAIT   60 /* default for the flight recorder, in seconds */
+#define BATCH       64 /* maximum number of flight recorder entries per answer */
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
@@ -51,8 +51,7 @@ bool query_is_up(const struct daemon *d, const struct elect_peer_info *p)
     return p->session && elect_uv_now() - p->heard < config_link_silence(&d->elect);
 }
 
-/* Returns the set that contains only the member with this id; an empty set if the configuration of
- * this member does not contain that member. */
+/* Returns the set of this one member; an empty set if it is not in the configuration. */
 static elect_set bit_of(const struct daemon *d, uint32_t id)
 {
     uint8_t rank = elect_rank(&d->elect, id);
@@ -71,8 +70,8 @@ elect_set query_up(const struct daemon *d)
 
 /* ---- groups: an answer always has every key, with a null if the value is not known ---- */
 
-/* If another member leads, returns what it has reported about its work. Returns a JSON null if this
- * member leads, or if the leader has reported nothing since it took office. */
+/* Returns what another leader has reported about its work; a JSON null if this member leads, or if
+ * the leader has reported nothing since its term began. */
 static json_t *leader_work_json(const struct daemon *d, unsigned group)
 {
     const struct elect_news *news = &d->group[group].news;
@@ -91,7 +90,6 @@ static json_t *leader_work_json(const struct daemon *d, unsigned group)
                      "heard_ms_ago", milliseconds(elect_uv_now() - w->heard));
 }
 
-/* Returns the state of the runs of this group on this member. */
 static json_t *work_json(const struct daemon *d, unsigned group)
 {
     const struct run_connection *c = d->work.group[group].holder;
@@ -121,7 +119,6 @@ static json_t *quorum_json(const struct daemon *d, const struct elect_node *node
                      __builtin_popcountll(voters & query_up(d)), "needed", all / 2 + 1);
 }
 
-/* Adds the leader, its term and its lease. */
 static void add_leader(const struct daemon *d, const struct elect_node *node,
                        const struct elect_news *news, json_t *o)
 {
@@ -152,8 +149,8 @@ elect_set query_aside(const struct daemon *d, unsigned group)
     return fresh & elect_aside(node);
 }
 
-/* Adds the members that stand aside: they vote, but are not elected. Also adds whether every member
- * that is up and may lead stands aside. */
+/* Adds the members that stand aside (they vote, but are not elected), and whether all that are up
+ * and may lead do. */
 static void add_candidates(const struct daemon *d, const struct elect_node *node, unsigned group,
                            json_t *o)
 {
@@ -200,7 +197,7 @@ void daemon_address(const union elect_address *a, char text[DAEMON_ADDRESS])
     snprintf(text, DAEMON_ADDRESS, six ? "[%s]:%u" : "%s:%u", host, ntohs(a->four.sin_port));
 }
 
-/* Returns why packets from a member are rejected; a JSON null if no packets are rejected. */
+/* Returns why the peer's packets are rejected; a JSON null if they are not. */
 static json_t *rejected_json(const struct elect_rejected *r)
 {
     char address[DAEMON_ADDRESS];
@@ -302,8 +299,8 @@ void query_status(struct daemon *d, struct control_client *client, json_t *reque
                   settings_json(d), "worst", doctor_worst(d)));
 }
 
-/* Tells a client whether this member leads. The client may rely on the answer for `left_us`
- * microseconds by its own clock, counted from the moment at which it sent the question. */
+/* Tells a client whether this member leads. The client may rely on that for `left_us` microseconds
+ * by its own clock, counted from when it sent the question. */
 void query_is_leader(struct daemon *d, struct control_client *client, json_t *request)
 {
     int group = answer_group(d, client, request);
@@ -342,7 +339,7 @@ bool query_hears(const struct daemon *d, uint16_t id)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (p.id == id)
             return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true; /* the id is that of this member itself */
+    return true; /* this member itself */
 }
 
 void query_messages(struct daemon *d, struct control_client *client, json_t *request)

@@ -1,5 +1,5 @@
-/* Keeps two ring buffers of records in memory: one for all steps, and one for the steps that
- * changed something. The records are converted to JSON only when a client asks for them. */
+/* Two ring buffers: all steps, and the steps that changed something. Records are converted to JSON
+ * only when a client asks. */
 #include "recorder.h"
 
 #include "elect-uv.h"
@@ -29,17 +29,17 @@ static struct record record_of(unsigned group, const struct elect_message *m, el
                            .reason = m->reason};
 }
 
-/* Returns true for a rule that is applied again and again as long as the leader works normally. The
- * last step with such a rule before a change of leader helps to explain the change. */
+/* Returns true for a rule that repeats while the leader works normally. The last such step before a
+ * change of leader helps to explain it. */
 static bool is_sign_of_life(enum elect_rule_number rule)
 {
     return rule == ELECT_RULE_GRANTS_AGAIN || rule == ELECT_RULE_RENEWED ||
            rule == ELECT_RULE_HEARD_LEADER;
 }
 
-/* Records in a step whether this member has become leader or has stopped leading. A member that was
- * stalled beyond the end of its lease learns late that it no longer leads. Therefore `over` in the
- * step contains the latest time at which its leadership can have ended. */
+/* Notes in a step whether this member has become leader or has stopped leading. A member that
+ * stalled beyond its lease learns late that it no longer leads, so `over` is the latest time when
+ * its leadership can have ended. */
 static void note_change(struct recorder *r, unsigned group, const struct elect_node *node,
                         struct record *step)
 {
@@ -63,8 +63,7 @@ void recorder_step(struct recorder *r, unsigned group, const struct elect_input 
     step.rule = out->rule;
     note_change(r, group, node, &step);
     add(&r->all, &step);
-    /* If a follower that had lost its leader hears from it again, that step counts as a change,
-     * too. */
+    /* It is also a change if a follower hears again from the leader it had lost. */
     bool found = is_sign_of_life(rule) && out->announced;
     if (is_sign_of_life(rule) && !found && step.change == RECORD_NO_CHANGE) {
         *sign = step;
@@ -102,10 +101,10 @@ void recorder_explain(struct recorder *r, unsigned group, const char *why)
     to->at = last->at;
     to->group = (uint8_t)group;
     snprintf(to->why, sizeof to->why, "%s", why);
-    text_clean(to->why); /* snprintf may have left half a UTF-8 character at the end */
+    text_clean(to->why); /* snprintf may have cut a UTF-8 character */
 }
 
-/* Returns why the member resigned in this step; NULL if the reason is no longer stored. */
+/* Returns why the member resigned in this step; NULL if the reason has been overwritten. */
 static const char *reason_of(const struct recorder *r, const struct record *e)
 {
     for (unsigned i = 0; i < RECORDER_REASONS && i < r->reasons; i++)
@@ -223,18 +222,17 @@ static bool is_of(const struct record *e, unsigned group)
     return e->group == group || e->group == ELECT_NOBODY;
 }
 
-/* Returns the number of the first entry to look at: the first one that the question asks for, or
- * the oldest entry in the ring if that one has been overwritten. */
+/* Returns the number of the first entry asked for, or of the oldest one left. */
 static uint64_t first_of(const struct reel *reel, const struct recorder_question *q)
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;
     uint64_t first = (uint64_t)q->from;
-    if (q->from < 0) { /* -N asks for the last N entries of the group */
+    if (q->from < 0) { /* the last N entries of the group */
         first = reel->count;
         for (int64_t back = q->from; first > oldest && back < 0; first--)
             back += is_of(&reel->entry[(first - 1) % reel->room], q->group);
     }
-    if (first > reel->count) /* the number is from before this member restarted */
+    if (first > reel->count) /* the number is from before a restart */
         first = 0;
     return first > oldest ? first : oldest;
 }

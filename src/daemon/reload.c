@@ -1,5 +1,5 @@
-/* Reads the configuration again, and applies what a running member can change: roles, times and
- * addresses. If anything else differs, the reload is refused and nothing changes. */
+/* Reads the configuration again and applies what a running member can change: roles, times and
+ * addresses. If anything else differs, the reload is refused without any change. */
 #include "daemon.h"
 
 #include "hook.h"
@@ -24,8 +24,8 @@ static bool same_members(const struct config *a, const struct config *b, const c
     return true;
 }
 
-/* Returns a complaint if the new configuration changes a value that must never change, not even by
- * a restart; otherwise returns NULL. */
+/* Returns a complaint if a value differs that must never change, not even with a restart; otherwise
+ * NULL. */
 static const char *what_never_changes(const struct config *old, const struct config *new)
 {
     if (memcmp(old->cluster, new->cluster, SEAL_CLUSTER) != 0)
@@ -54,7 +54,7 @@ static const char *what_cannot_change(const struct daemon *d, const struct confi
         return "run-group";
     if (memcmp(old->hook, new->hook, sizeof old->hook) != 0 ||
         old->hook_timeout != new->hook_timeout)
-        return "a hook or hook-timeout"; /* the guardian still uses the old values */
+        return "a hook or hook-timeout"; /* the guardian still has the old ones */
     if (old->members != new->members)
         return "the members";
     if (!same_members(old, new, &what))
@@ -90,8 +90,7 @@ static void add_changed(struct text *done, const char *what, bool changed)
     text_add(done, what);
 }
 
-/* Adds the reason why the election algorithm refuses a change of the membership of a group, and a
- * remedy. */
+/* Explains why the election refuses to change a group's members, and suggests a remedy. */
 static void explain_refusal(const struct daemon *d, unsigned group, const struct elect_rule *rule,
                             const struct elect_input *in, struct text *complaint)
 {
@@ -105,9 +104,9 @@ static void explain_refusal(const struct daemon *d, unsigned group, const struct
         text_add(complaint, "; change one voter at a time, or run elect resign first");
 }
 
-/* Changes the membership of each group that this member leads, because only a leader can do so. If
- * `really` is false, only tries the change on copies. The caller does so first, so that either all
- * groups change or none does. */
+/* Changes the members of each group that this member leads; only a leader can do so. Without
+ * `really`, the change is only tried on copies. The caller does that first, so that all groups
+ * change or none. */
 static bool change_roles(struct daemon *d, const struct elect_config *to, bool really,
                          struct text *done, struct text *complaint)
 {

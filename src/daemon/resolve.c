@@ -1,6 +1,5 @@
-/* Looks up the host names of other members about every 10 s, or every second after a failure. The
- * lookups run one at a time, in a thread of the library libuv. If a lookup fails, the member keeps
- * the last address. */
+/* Looks up other members' host names about every 10 s, or every second after a failure. Lookups run
+ * one at a time, in a libuv thread. If one fails, the member keeps the last address. */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -15,8 +14,7 @@ static const struct config_host *host_at(const struct daemon *d, unsigned place)
     return &d->config.member[place / ELECT_UV_LINKS].host[place % ELECT_UV_LINKS];
 }
 
-/* Logs the result of a lookup, but only if a lookup of this name fails for the first time, or
- * succeeds again. */
+/* Logs only the first failure of a name, and when it can be resolved again. */
 static void log_change(struct daemon *d, unsigned place, int status)
 {
     const struct config_member *m = &d->config.member[place / ELECT_UV_LINKS];
@@ -42,7 +40,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
     union elect_address address;
     bool still =
         r->place / ELECT_UV_LINKS < d->config.members &&
-        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed the name */
+        strcmp(host_at(d, r->place)->name, r->name) == 0; /* a reload may have changed it */
     r->busy = false;
     if (status == 0) {
         memset(&address, 0, sizeof address);
@@ -63,8 +61,8 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* Starts to look up the next host name, beginning at r->place. When the lookup is done, resolved()
- * continues with the name after it. */
+/* Looks up the next host name, from r->place on. resolved() then continues with the one after
+ * it. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

@@ -1,5 +1,5 @@
-/* Handles one connection to the run socket: sends packets, remembers the deadlines that the client
- * was given, and closes the connection. */
+/* A connection to the run socket: sends packets, keeps the deadlines given to the client, and
+ * closes the connection. */
 #include "run_connection.h"
 
 #include "run_queue.h"
@@ -75,8 +75,8 @@ struct talk run_connection_words(const struct work *w, enum talk_word word, unsi
 
 void run_connection_send(struct run_connection *c, const struct talk *t)
 {
-    /* Any other error means that the process at the other end has exited: readable() then reads its
-     * last packets, and drops the connection. */
+    /* After any other error, the process at the other end has exited: readable() reads its last
+     * packets and drops the connection. */
     if (send(c->fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
         run_connection_drop(c);
 }
@@ -111,8 +111,8 @@ void run_connection_update_promises(struct work *w, unsigned group)
     w->guard.page->not_before[group] = latest;
 }
 
-/* After a client has disconnected, the deadlines that it was given stay in force, because it may
- * have told other processes about them. */
+/* The deadlines given to a client stay valid after it has disconnected, because it may have told
+ * other processes about them. */
 static void keep_promises(const struct run_connection *c)
 {
     struct work *w = c->work;
@@ -149,7 +149,7 @@ void run_connection_drop(struct run_connection *c)
         snprintf(text, sizeof text, "disconnected without reporting that %s has ended", work);
         run_connection_log_kind(c, LEVEL_WARNING, "disconnected", text, NULL);
     }
-    if (held) /* processes that the run left behind may continue until its deadline */
+    if (held) /* the run's leftover processes may go on until its deadline */
         g->last = c->until > g->last ? c->until : g->last;
     if (held && c->yields && !w->over)
         run_queue_yield(c, true, "it was killed");
@@ -161,6 +161,6 @@ void run_connection_drop(struct run_connection *c)
     uv_poll_stop(&c->poll);
     close(c->fd);
     uv_close((uv_handle_t *)&c->poll, freed);
-    if (!idle) /* without this run, the member may have to stand aside */
+    if (!idle) /* this may have been the last run, so the member may have to stand aside */
         work_wake(w, elect_uv_now());
 }

@@ -18,10 +18,10 @@
 
 enum run_stage {
     RUN_IDLE,
-    RUN_WAITS,     /* the run waits for its turn */
-    RUN_REGISTERS, /* the run waits until the guardian has acknowledged its registration */
-    RUN_HOLDS,     /* the run is the holder of its group: its command may be running */
-    RUN_LATE       /* the run's lease has ended, but the run has not reported the end of its work */
+    RUN_WAITS,
+    RUN_REGISTERS, /* waits for the guardian to acknowledge its registration */
+    RUN_HOLDS,     /* is the group's holder: its command may be running */
+    RUN_LATE       /* its lease has ended, but its work is not known to have stopped */
 };
 
 struct run_connection {
@@ -29,78 +29,77 @@ struct run_connection {
     struct work *work;
     struct run_connection *next;
     int fd;
-    int channel; /* the guardian's end of the run's channel, until it is sent; else -1 */
+    int channel; /* the guardian's end of the channel until it is sent; then -1 */
     struct ucred who;
     uint8_t stage;     /* enum run_stage */
-    uint8_t contained; /* the flags TALK_CGROUP and TALK_NAMESPACE */
+    uint8_t contained; /* TALK_CGROUP and TALK_NAMESPACE */
     bool closing;
-    bool loose;      /* the run's work cannot be killed, so its end cannot be enforced */
-    bool voids;      /* because this run is loose, the group has no testament now */
-    bool registered; /* the guardian has the run's channel, under `serial` */
+    bool loose;      /* its processes cannot be killed */
+    bool voids;      /* the group has no testament now, because this run is loose */
+    bool registered; /* the guardian has its channel, under `serial` */
     uint32_t serial;
-    bool reported;            /* the daemon has logged that the run did not stop in time */
-    bool healthy;             /* the run has no health check, or its last check has passed */
-    char complaint[TALK_WHY]; /* why the last health check failed; empty if it did not */
-    bool yields;              /* the member hands over if the run dies while it works */
-    elect_time told;          /* when the run was told to stop; 0 if it was not */
-    elect_time began;         /* when the run began to work */
-    bool restarts;            /* the command has failed, and elect run will start it again */
-    uint32_t command;         /* the process id of the command; 0 if it is not known */
-    char program[TALK_WHY];   /* the name of the command; empty: not known */
-    char stopped[TALK_WHY];   /* why the run was told to stop; empty: it was not, or not known */
-    int64_t since;            /* when the run began to work, in microseconds since 1970 */
+    bool reported;            /* logged as not stopped in time */
+    bool healthy;             /* no health check, or the last one passed */
+    char complaint[TALK_WHY]; /* of the failed health check; else empty */
+    bool yields;              /* hand over if it dies while it works */
+    elect_time told;          /* when it was told to stop; 0 if it was not */
+    elect_time began;
+    bool restarts;          /* the command has failed and will be started again */
+    uint32_t command;       /* process id; 0 if not known */
+    char program[TALK_WHY]; /* name of the command; empty if not known */
+    char stopped[TALK_WHY]; /* why it was told to stop; may be empty */
+    int64_t since;          /* start of its work, in microseconds since 1970 */
     unsigned group;
-    elect_term term;                   /* the term in which the run began to work */
-    elect_time until;                  /* the latest deadline for the run's work */
-    elect_time promised[STORE_GROUPS]; /* by group: the latest deadline that the client was given */
-    bool asked[STORE_GROUPS];          /* by group: whether the client is told about changes */
+    elect_term term;                   /* when its work began */
+    elect_time until;                  /* latest deadline of its work */
+    elect_time promised[STORE_GROUPS]; /* latest deadlines given to the client */
+    bool asked[STORE_GROUPS];          /* tell the client about changes */
 };
 
 /* ---- for status and work ---- */
 
 int run_connection_pid(const struct run_connection *c);
-/* Returns the process id of the run's command; 0 if it is not known. */
+/* 0 if not known */
 int run_connection_command(const struct run_connection *c);
-/* Returns true if the run's command has failed and will be started again. Until then, the run does
- * no work. */
+/* Returns true if the run's command has failed and will be started again. No work is done until
+ * then. */
 bool run_connection_restarts(const struct run_connection *c);
-/* Returns the time at which the run began to work, in microseconds since 1970. */
+/* In microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
-/* Returns how the processes of the run are kept together, for example "control group". */
+/* Returns what contains the run's processes, for example "control group". */
 const char *run_connection_containment(const struct run_connection *c);
 elect_term run_connection_term(const struct run_connection *c);
-/* Returns the latest deadline that any client of this group was given. */
+/* Returns the latest deadline that was given to any client of this group. */
 elect_time run_connection_promised(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
 
-/* Returns a packet with the data of a group. The caller may set further fields. */
+/* Returns a packet about a group, to which the caller may add. */
 struct talk run_connection_words(const struct work *w, enum talk_word word, unsigned group);
-/* Sends a packet. Drops the connection if the other end does not read its packets. */
+/* Drops the connection if the other end does not read its packets. */
 void run_connection_send(struct run_connection *c, const struct talk *t);
 void run_connection_tell(struct run_connection *c, enum talk_word word, const char *why);
-/* Tells a run that waits who leads now. The packet is lost if the run does not read. */
+/* Tells a waiting run who leads. The packet is lost if the run does not read. */
 void run_connection_tell_leader(const struct run_connection *c);
 
-/* Writes the command of this run for a log line, such as "sleep (pid 4711)"; if its name is not
- * known, writes `unknown`. */
+/* Writes the run's command for the log, such as "sleep (pid 4711)", or `unknown` if its name is not
+ * known. */
 #define RUN_WORK 96
 void run_connection_work(const struct run_connection *c, const char *unknown, char text[RUN_WORK]);
 
-/* Logs an entry of the user of this run. `kind` is NULL, or it stands for the text of an entry that
- * contains words of the user: see struct journal_entry. */
+/* Logs an entry for the run's user. `kind` is needed if the text contains the user's own words;
+ * otherwise NULL. See struct journal_entry. */
 void run_connection_log_kind(const struct run_connection *c, enum level level, const char *kind,
                              const char *what, const char *cause);
 void run_connection_log(const struct run_connection *c, enum level level, const char *what,
                         const char *cause);
 
-/* Writes the latest deadline that any client of the group was given into the memory that is shared
- * with the guardian. Must be called before a client is given a new deadline. */
+/* Shares the latest deadline of any client of the group with the guardian. Must be called before a
+ * client is given a new deadline. */
 void run_connection_update_promises(struct work *w, unsigned group);
 
-/* Removes the connection from the list of all connections. */
 void run_connection_unlink(struct run_connection *c);
-/* Closes the connection. The memory of the connection is freed in a later turn of the loop. */
+/* The memory is freed in a later turn of the event loop. */
 void run_connection_drop(struct run_connection *c);
 
 #endif

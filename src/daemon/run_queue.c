@@ -20,12 +20,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define RETRY_DELAY 100000  /* microseconds before a note to the guardian is sent again */
-#define PATIENCE    1000000 /* microseconds; a run that takes longer to stop is reported as late */
+#define RETRY_DELAY 100000  /* microseconds between attempts to send a note to the guardian */
+#define PATIENCE    1000000 /* microseconds until a run is late to stop */
 
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
 
-/* Returns the reason for which another run has to wait while a run of this group works. */
+/* Returns why another run has to wait. */
 static const char *held_by(const struct run_connection *holder)
 {
     static char text[80];
@@ -66,8 +66,7 @@ void run_queue_take_turns(const struct run_connection *c, unsigned group, unsign
 
 /* ---- leaving ---- */
 
-/* Returns true if the group has a run whose work cannot be killed, and which has started its work
- * or is about to start it. */
+/* Returns true if the group has a loose run that works or is about to. */
 static bool has_loose(const struct work *w, unsigned group)
 {
     bool has = false;
@@ -92,7 +91,7 @@ void run_queue_leave(struct run_connection *c)
     if (g->holder == c)
         g->holder = NULL;
     c->voids = false;
-    if (g->is_void && !has_loose(w, c->group)) { /* the group may have a testament again */
+    if (g->is_void && !has_loose(w, c->group)) { /* the testament is possible again */
         g->is_void = false;
         elect_member_deposit(w->member, c->group);
     }
@@ -178,9 +177,8 @@ void run_queue_take_health(struct run_connection *c, bool healthy, const char *w
                               : "its health check failed");
 }
 
-/* Hands over the leadership of a group if no run's command is running, and every waiting run has
- * reported that it is unhealthy. A report counts even if it arrived while the command of another
- * run was still running. */
+/* Hands over if no command is running and every waiting run is unhealthy. A health report counts
+ * even if it came while another run's command was still running. */
 static void yield_if_unhealthy(struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -215,8 +213,8 @@ void run_queue_resign(struct work *w, unsigned group)
 
 /* ---- waiting ---- */
 
-/* Tells a run to wait, and sends it one end of a channel to the guardian in the same packet. Over
- * this channel, the run can report the end of its work even if this process has died. */
+/* Tells a run to wait. The same packet carries one end of a channel to the guardian, so that the
+ * run can report the end of its work even if this process has died. */
 static void tell_to_wait(struct run_connection *c)
 {
     struct talk t = run_connection_words(c->work, TALK_WAIT, c->group);
@@ -249,15 +247,14 @@ void run_queue_join(struct run_connection *c)
     tell_to_wait(c);
 }
 
-/* Returns true if at least half of the lease is left, so that a run has time to start and to stop.
- * A leader that is cut off cannot renew its lease, so it would soon have to stop a new run. */
+/* Returns true if at least half of the lease is left: enough for a run to start and to stop. A
+ * leader that is cut off cannot renew its lease, and would soon have to stop a new run. */
 static bool is_fresh(const struct work *w, unsigned group)
 {
     const struct elect_config *e = elect_member_config(w->member, group);
     return work_shown(w, group).until - elect_uv_now() >= elect_office_length(e, e->lease) / 2;
 }
 
-/* Returns why no run may start while this member backs off. */
 static const char *explain_back_off(const struct work *w, unsigned group)
 {
     static char text[96];
@@ -283,10 +280,10 @@ const char *run_queue_why_not_now(const struct run_connection *c)
                                                          : NULL;
 }
 
-/* Returns the run that may start its command next. This is the healthy run that has registered with
- * the guardian or, if there is none, the first healthy run in the queue whose user may start work
- * now. If there is no such run, returns NULL, and sets `when` to the time at which a healthy run
- * may start. If no healthy run is waiting, `when` is INT64_MAX. */
+/* Returns the next run to start its command: the healthy run that is registered with the guardian
+ * or, without one, the first healthy run in the queue whose user may start work now. If there is
+ * none, returns NULL and sets `when` to the time a healthy run may start; INT64_MAX if none is
+ * waiting. */
 static struct run_connection *first_in_line(const struct work *w, unsigned group, elect_time *when)
 {
     struct run_connection *first = NULL;
@@ -295,7 +292,7 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
         if (!is_waiting(c, group) || !c->healthy)
             continue;
-        bool chosen = c->channel < 0; /* the guardian already has its channel */
+        bool chosen = c->channel < 0; /* registered with the guardian */
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
         if (next <= now)
             first = c;
@@ -338,8 +335,8 @@ static void let_work(struct run_connection *c)
     run_connection_tell(c, TALK_GO, "");
 }
 
-/* Registers a run with the guardian before the run starts its command. If the processes of the run
- * cannot be killed, the testament of the group is removed first. */
+/* Every run is registered with the guardian before it starts its command. If its processes cannot
+ * be killed, the group's testament is removed first. */
 static void register_run(struct run_connection *c)
 {
     struct work *w = c->work;
@@ -393,7 +390,7 @@ static void stop_holder(struct work *w, unsigned group)
     if (c->told != 0)
         return;
     c->told = elect_uv_now();
-    if (c->until == 0) /* the run has not asked for its deadline yet, and will get none */
+    if (c->until == 0) /* it has not asked for its deadline, and will get none */
         c->until = elect_uv_now() + RETRY_DELAY;
     const char *why = w->calls->reason(w->context, group);
     snprintf(c->stopped, sizeof c->stopped, "%.*s", TALK_WHY - 1, why);
@@ -427,9 +424,8 @@ void run_queue_turn(struct work *w, unsigned group)
 
 /* ---- runs that do not stop in time ---- */
 
-/* Returns true if a packet from the run has not been read yet; it may report that the work has
- * ended. After a stall of this process, timers fire before the packets that arrived during the
- * stall are read. */
+/* Returns true if there is an unread packet, which may report the end of the work. After a stall of
+ * this process, timers fire before the packets of that time are read. */
 static bool has_unread(const struct run_connection *c)
 {
     char first;

@@ -1,5 +1,5 @@
-/* Manages the queue of runs in each group. While the member leads, one run may have its command
- * running, and the others wait in the order in which they joined the queue. */
+/* The queue of runs in each group. While the member leads, one run may have its command running,
+ * and the others wait in the order they joined. */
 #ifndef ELECT_DAEMON_RUN_QUEUE_H
 #define ELECT_DAEMON_RUN_QUEUE_H
 
@@ -7,60 +7,54 @@
 
 /* ---- for work.c and status ---- */
 
-/* Starts the next run when its turn has come. When the member no longer leads, tells the holder,
- * which is the run whose command is running, to stop. */
+/* Starts the next run when it is its turn. Tells the holder (the run whose command is running) to
+ * stop when the member no longer leads. */
 void run_queue_turn(struct work *w, unsigned group);
-/* Makes the member resign if a run has asked for a hand-over, and none of its processes can still
- * be alive. */
+/* Makes the member resign if a run has asked for a hand-over and all of its processes must have
+ * ended. */
 void run_queue_resign(struct work *w, unsigned group);
-/* Handles the guardian's answer to the registration of a run: the guardian has registered it, or
- * has no room for another run. */
+/* Handles the guardian's answer to a registration: done, or no room for another run. */
 void run_queue_acknowledged(struct work *w, const struct guard_note *note);
-/* Handles the death of the guardian, after which no run can register any more. */
+/* Handles the guardian's death. No run can register any more. */
 void run_queue_unguarded(struct work *w);
-/* Stops waiting for a run that was told to stop, if its lease has ended and all packets from it
- * have been read. */
+/* Gives up on a run that was told to stop, once its lease has ended and all of its packets have
+ * been read. */
 void run_queue_give_up_late(struct work *w, unsigned group);
 unsigned run_queue_waiting(const struct work *w, unsigned group);
-/* Returns why the member must not lead this group: the member is stopping, its work failed, none of
- * its runs is healthy, or it has no run although the group needs one. Returns NULL if the member
- * may lead. */
+/* Returns why the member must not lead this group: it is stopping, its work failed, none of its
+ * runs is healthy, or the group needs a run and there is none. Returns NULL if it may lead. */
 const char *run_queue_why_aside(const struct work *w, unsigned group);
-/* Returns true if a run of this group works, or waits and may work. */
 bool run_queue_has_healthy(const struct work *w, unsigned group);
-/* Returns how many microseconds this member must still wait, after a run has failed, before it
- * starts another one; 0 if it need not wait. */
+/* Returns how long this member must still wait after a failed run, in microseconds; 0 if not at
+ * all. */
 elect_time run_queue_backs_off(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
 
-/* Puts a run at the end of the queue of its group, and tells it to wait. */
 void run_queue_join(struct run_connection *c);
-/* Returns why a run that joins now would have to wait; NULL if it would not wait. An empty string
- * means that there is no particular reason. */
+/* Returns why a run that joins now would have to wait; "" for no particular reason, NULL if it
+ * would not wait. */
 const char *run_queue_why_not_now(const struct run_connection *c);
-/* Removes a run, whether it waits or works, from its group, so that the next run may start. */
+/* Removes a waiting or working run from its group, so that the next one may start. */
 void run_queue_leave(struct run_connection *c);
-/* Tells the guardian to forget the channel of this run, whose work has ended or never began. */
+/* Tells the guardian to forget the channel of a run whose work has ended or never began. */
 void run_queue_release_channel(struct run_connection *c);
-/* Makes the member hand over because of how this run ended. The member resigns once no process of
- * the run can still be alive; until then, no other run starts. */
+/* Makes the member hand over because of how this run ended. It resigns when no process of the run
+ * can be alive any more; no other run starts until then. */
 void run_queue_yield(struct run_connection *c, bool failed, const char *why);
-/* Logs a failure that causes no hand-over, with the reason that the run reported, and takes turns
- * from the user of the run (see pace.h), so that no user can fill the log. */
+/* Logs a failure without a hand-over, with the reason that the run reported. Costs the run's user
+ * some turns (see pace.h), so that no user can fill the log. */
 void run_queue_fail(struct run_connection *c, const char *what, const char *why);
-/* Handles the result of a health check of a waiting run. If all runs of the leader are unhealthy,
- * the leader hands over. */
+/* Handles a waiting run's health check. If all runs of the leader are unhealthy, it hands over. */
 void run_queue_take_health(struct run_connection *c, bool healthy, const char *why);
-/* Logs, once, that a run has not stopped in time. First gives the run time to report that its work
- * has ended, unless `at_once` is true. */
+/* Logs once that a run has not stopped in time. Unless `at_once`, the run first gets time to report
+ * the end of its work. */
 void run_queue_report_late(struct run_connection *c, bool at_once);
 
-/* Returns the time at which the user of this run may start work in a group, or cause a resignation.
- * There is a limit for each group, so that a user's runs in one group do not delay the user's runs
- * in other groups. A second limit applies to all groups together. It permits a burst in each group,
- * for example after a fail-over, but a user who has runs in many groups is eventually slowed down.
- */
+/* Returns when the run's user may start work in a group, or cause a resignation. Each group has a
+ * limit of its own, so that a user's runs in one group do not delay those in others. A second limit
+ * for all groups together allows a burst in each group, as after a fail-over, but in the end slows
+ * down a user with runs in many groups. */
 elect_time run_queue_next_turn(const struct run_connection *c, unsigned group, elect_time now);
 void run_queue_take_turns(const struct run_connection *c, unsigned group, unsigned turns);
 

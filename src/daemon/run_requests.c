@@ -1,13 +1,13 @@
-/* Answers each packet from a run or a client. The kinds of packets (HOLD, ASK, EMPTY, HEALTH,
- * RESIGN and LEASE) are explained in talk.h. */
+/* Answers packets from runs and clients. talk.h explains the packets: HOLD, ASK, EMPTY, HEALTH,
+ * RESIGN and LEASE. */
 #include "run_requests.h"
 
 #include "run_queue.h"
 
 #include <stdio.h>
 
-/* Returns the index of the group that the packet names. If there is no such group, or if leaders
- * have no lease (mandate = none), refuses the packet and returns -1. */
+/* Returns the index of the packet's group. If there is no such group, or leaders have no lease
+ * (mandate = none), refuses the packet and returns -1. */
 static int group_of(struct run_connection *c, const struct talk *asked)
 {
     const struct config *config = c->work->config;
@@ -26,7 +26,7 @@ static int group_of(struct run_connection *c, const struct talk *asked)
     return group;
 }
 
-/* The text comes from a local user: only printable characters reach the log. */
+/* From a local user: only printable characters may reach the log. */
 static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 {
     snprintf(why, TALK_WHY, "%.*s", TALK_WHY - 1, asked->why);
@@ -37,7 +37,7 @@ static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) { /* the run has not reported that its previous work has ended */
+    if (c->stage != RUN_IDLE) { /* its previous work may not have ended */
         run_connection_drop(c);
         return;
     }
@@ -45,7 +45,7 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     if (group < 0)
         return;
     c->group = (unsigned)group;
-    if (!config_may_lead(w->me) && !w->group[group].office) { /* the run would never get its turn */
+    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would wait forever */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
                  config_role(w->me));
@@ -103,7 +103,7 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     c->asked[group] = true;
     answer.stamp = asked->stamp;
     elect_time now = elect_uv_now(), until = news.until;
-    if (news.leads && until > now) { /* the lease may have ended since the status was read */
+    if (news.leads && until > now) { /* the lease may have ended since then */
         if (asked->left > 0 && asked->left < until - now)
             until = now + asked->left;
         if (until > c->promised[group])
@@ -114,8 +114,8 @@ static void take_lease(struct run_connection *c, const struct talk *asked)
     run_connection_send(c, &answer);
 }
 
-/* Logs that the work of a run has ended by itself, for the reason `why`, or was stopped if `why` is
- * empty. Work that lost its mandate and cannot be killed may still be running. */
+/* Logs that a run's work has ended by itself, with the reason, or was stopped if `why` is empty.
+ * Work that has lost its mandate and cannot be killed may still be running. */
 static void log_end(const struct run_connection *c, const char *why)
 {
     char text[JOURNAL_TEXT], work[RUN_WORK];
@@ -155,8 +155,7 @@ static void take_health(struct run_connection *c, const struct talk *asked)
     run_queue_take_health(c, (asked->flags & TALK_UNHEALTHY) == 0, why);
 }
 
-/* Makes the member resign, and answers DONE. If the member does not resign, answers REFUSED, with
- * the reason. */
+/* Answers DONE, or REFUSED with the reason if the member does not resign. */
 static void resign(struct run_connection *c, unsigned group)
 {
     struct work *w = c->work;
@@ -184,8 +183,7 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
         run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
         return;
     }
-    /* An order to resign that has no effect must not cause a step. Otherwise a local user could
-     * fill the flight recorder with such steps. */
+    /* A local user could fill the flight recorder with steps that have no effect. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
     if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
         run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,

@@ -4,9 +4,9 @@
 
 #include "run_connection.h"
 
-/* Returns true if this is a packet that a run or a client may send. */
+/* Returns true if a run or a client may send this packet. */
 bool run_request_is_valid(const struct talk *t, size_t length);
-/* Answers a packet. May close the connection. */
+/* May close the connection. */
 void run_request(struct run_connection *c, const struct talk *asked);
 
 #endif

@@ -1,6 +1,6 @@
-/* The server of the run socket: accepts connections within limits, reads their packets, and passes
- * each to run_requests.c. No user can keep the daemon busy, because in each turn of the event loop
- * the daemon reads only a few packets of each connection, and accepts only one connection. */
+/* Server of the run socket: accepts a limited number of connections and passes their packets to
+ * run_requests.c. No user can keep the daemon busy: in each turn of the event loop, it accepts one
+ * connection and reads only a few packets from each. */
 #include "run_socket.h"
 
 #include "control.h"
@@ -16,7 +16,7 @@
 
 #define CONNECTIONS 256
 #define OF_USER     (CONNECTIONS / 2)
-#define AT_ONCE     2 /* the most packets to read per connection in one turn of the event loop */
+#define AT_ONCE     2 /* packets per connection and turn of the event loop */
 #define BACKLOG     1024
 
 static const char too_many[] =
@@ -28,12 +28,11 @@ static void readable(uv_poll_t *poll, int status, int events)
 {
     struct run_connection *c = poll->data;
     (void)events;
-    /* If a process exits before it has read all packets that were sent to it, the socket reports an
-     * error, and libuv stops polling the socket. In this case, the loop below reads all packets
-     * that the process sent before it exited. */
+    /* If a process exits with unread packets, the socket reports an error, and libuv stops polling
+     * it. The loop below then reads all packets that the process has sent. */
     for (unsigned i = 0; (i < AT_ONCE || status != 0) && !c->closing; i++) {
         struct talk t;
-        /* recv() cannot receive descriptors: if a client sends any, the kernel closes them */
+        /* recv() takes no descriptors: the kernel closes any that a client sends */
         ssize_t got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
         if (got < 0 && errno == ECONNRESET)
             got = recv(c->fd, &t, sizeof t, MSG_DONTWAIT | MSG_TRUNC);
@@ -44,7 +43,7 @@ static void readable(uv_poll_t *poll, int status, int events)
             return;
         }
         run_request(c, &t);
-        work_turn(c->work, c->group); /* if c was dropped, it is freed only in a later turn */
+        work_turn(c->work, c->group); /* c is not freed before a later turn */
     }
 }
 
@@ -67,7 +66,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     (void)events;
     int fd = status == 0 ? accept4(w->run_socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0 && (status != 0 || errno == EMFILE || errno == ENFILE))
-        uv_poll_stop(poll); /* run_socket_tick() will start it again */
+        uv_poll_stop(poll); /* until run_socket_tick() */
     struct run_connection *c = fd >= 0 ? calloc(1, sizeof *c) : NULL;
     if (c == NULL || uv_poll_init(w->loop, &c->poll, fd) != 0) {
         if (fd >= 0)
@@ -117,8 +116,7 @@ void run_socket_news(struct work *w, unsigned group)
 
 /* ---- opening and closing ---- */
 
-/* Reads /etc/group directly, because the functions of the C library that look up a group would need
- * half a megabyte of memory. */
+/* Reads /etc/group itself, because getgrnam() would need half a megabyte of memory. */
 static bool find_group(const char *name, gid_t *gid)
 {
     FILE *file = fopen("/etc/group", "re");

@@ -4,15 +4,13 @@
 
 #include "work.h"
 
-/* Opens the socket. Returns false, with a complaint, if this fails. */
 bool run_socket_open(struct work *w, struct text *complaint);
-/* Drops all connections, and removes the socket. */
 void run_socket_close(struct work *w);
 /* Reports runs that have not stopped in time, and accepts connections again after the process has
- * run out of descriptors. The daemon calls this function every second. */
+ * run out of descriptors. Called every second. */
 void run_socket_tick(struct work *w);
-/* Sends NEWS about a group to every client that has asked about the group, and to every run that
- * waits for its turn in the group. */
+/* Sends NEWS about a group to each client that has asked about it, and to each run that waits in
+ * it. */
 void run_socket_news(struct work *w, unsigned group);
 
 #endif

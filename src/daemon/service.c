@@ -22,7 +22,7 @@ int service_send(const char *path, const char *bytes, size_t size)
         return EINVAL;
     memcpy(at.sun_path, path, length);
     if (path[0] == '@')
-        at.sun_path[0] = '\0'; /* in the abstract namespace, a name begins with NUL */
+        at.sun_path[0] = '\0'; /* abstract namespace */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;
@@ -52,7 +52,7 @@ uint64_t service_watchdog(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
     uint64_t every = 0, whom = 0;
-    /* The service manager has started the guardian, so WATCHDOG_PID must be the parent process. */
+    /* The service manager has started the guardian, so WATCHDOG_PID is the parent. */
     if (pid != NULL && (!parse_number(pid, UINT32_MAX, &whom) || whom != (uint64_t)getppid()))
         return 0;
     return usec != NULL && parse_number(usec, UINT32_MAX, &every) ? every : 0;

@@ -4,8 +4,8 @@
 
 #include "config.h"
 
-/* Returns true if a daemon that runs as that user could start with the state file. If not, adds the
- * problem and the remedy to `why`. The file is neither changed nor locked. */
+/* Returns true if a daemon of that user could start with the state file; otherwise adds the problem
+ * and the remedy to `why`. The file is neither changed nor locked. */
 bool state_check(const struct config *c, const struct config_member *me, uid_t user,
                  struct text *why);
 

@@ -1,5 +1,5 @@
-/* Walks the path of a program from /, one name at a time, and checks the owner and the mode of each
- * folder and of the program. trusted.h explains what is refused, and why. */
+/* Walks a program's path from /, one name at a time, and checks owner and mode of each folder and
+ * of the program. trusted.h explains what is refused, and why. */
 #include "trusted.h"
 
 #include "../base/access.h"
@@ -12,18 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD  256 /* bytes at the start of a program that are checked */
-#define SHOWN 68  /* bytes that are shown of a long path, including the dots and NUL */
+#define HEAD  256 /* bytes checked at the start of a program */
+#define SHOWN 68  /* bytes shown of a long path, with the dots and NUL */
 
-/* The state of the walk along the path of a program. */
+/* State of the walk along a path. */
 struct walk {
     const char *path;
-    const char *name; /* the current name in the path; at first the empty name of the root */
-    size_t length;    /* the length of the name */
-    int fd;           /* the opened folder or program of that name */
-    bool shared;      /* whether other users may write to it */
-    uid_t user;       /* the user that will execute the program */
-    struct stat is;   /* the result of fstat() for `fd` */
+    const char *name; /* current name; at first the empty name of the root */
+    size_t length;    /* of `name` */
+    int fd;           /* the opened folder or program */
+    bool shared;      /* other users may write to it */
+    uid_t user;       /* will execute the program */
+    struct stat is;   /* status of `fd` */
     struct text *complaint;
 };
 
@@ -34,14 +34,14 @@ static bool refuse(const struct walk *w, const char *what, const char *remedy)
     return text_complain(w->complaint, "", what, remedy);
 }
 
-/* Returns the start of a path that is too long to be shown. */
+/* For paths that are too long to show. */
 static const char *start_of(const char *path, char start[SHOWN])
 {
     snprintf(start, SHOWN, "%.*s...", SHOWN - 4, path);
     return start;
 }
 
-/* Refuses the path because the current name could not be opened; errno contains the reason. */
+/* errno is the reason. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];
@@ -84,8 +84,8 @@ static bool check_owner(struct walk *w)
     return true;
 }
 
-/* Returns false if only the owner may execute the program or search the folder, and the owner is
- * another user. If there is an access list, the group bits of the mode include its permissions. */
+/* Returns false if the owner is another user and others may neither execute the program nor search
+ * the folder. With an access list, the group bits include its permissions. */
 static bool may_pass(const struct walk *w)
 {
     return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
@@ -102,8 +102,8 @@ static bool check_program(const struct walk *w, bool folder_is_shared)
         return refuse(w, "it is not executable", ": chmod +x it");
     if (!may_pass(w))
         return refuse(w, "the user that runs elect may not execute it", ": chmod go+x it");
-    /* This call also finds out whether the file system is mounted noexec. An old kernel reports
-     * that error only when the program is executed. */
+    /* This also detects a noexec mount, except on old kernels, which report it only on
+     * execution. */
     return w->user != geteuid() || faccessat(w->fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
            errno != EACCES ||
            refuse(w, "the user that runs elect may not execute it",
@@ -131,8 +131,7 @@ static bool look(struct walk *w)
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
-/* Opens the next name of the path in the current folder, and checks the folder or program that was
- * opened. */
+/* Opens and checks the next name of the path. */
 static bool go_on(struct walk *w)
 {
     char name[NAME_MAX + 1];
@@ -182,7 +181,7 @@ int trusted_open(const char *path, struct text *complaint)
 
 /* ---- the content of a program ---- */
 
-/* Returns false if the program is not readable. An unreadable program may still be executable. */
+/* Returns false if the program is not readable. It may still be executable. */
 static bool read_head(int program, char head[HEAD])
 {
     char path[32];
@@ -202,8 +201,8 @@ static bool is_text(const char *s)
     return *s == '\0';
 }
 
-/* Refuses a script without "#!", and a script whose interpreter is missing, because the kernel
- * would refuse such a script only when it is executed. */
+/* Refuses a script without "#!" or without its interpreter, which the kernel would refuse only on
+ * execution. */
 static bool check_script(const char *path, int program, struct text *complaint)
 {
     char head[HEAD];
@@ -216,7 +215,7 @@ static bool check_script(const char *path, int program, struct text *complaint)
     name[strcspn(name, " \t\n")] = '\0';
     if (access(name, F_OK) == 0 || errno != ENOENT)
         return true;
-    text_clean(name); /* for example, the name may end with a carriage return */
+    text_clean(name); /* it may end with a carriage return */
     text_complain(complaint, path, "its interpreter ", name);
     return text_refuse(complaint, " is missing: install it, or correct the first line");
 }
@@ -233,8 +232,8 @@ bool trusted_check(const char *path, uid_t user, struct text *complaint)
 int trusted_exec(int fd, char *const argv[], char *const environment[])
 {
     execveat(fd, "", argv, environment, AT_EMPTY_PATH);
-    /* ENOENT means that the program is a script, whose interpreter needs the open descriptor to
-     * read the script: see execveat(2). */
+    /* ENOENT: the program is a script, and its interpreter needs the descriptor to read it: see
+     * execveat(2). */
     if (errno == ENOENT && fcntl(fd, F_SETFD, 0) == 0)
         execveat(fd, "", argv, environment, AT_EMPTY_PATH);
     return errno;

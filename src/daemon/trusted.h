@@ -31,13 +31,13 @@
  * one line that names the refused part of the path, the problem and the remedy. */
 int trusted_open(const char *path, struct text *complaint);
 
-/* Returns false, with a complaint like that of trusted_open(), if this user could not open and
- * execute the program now. The answer may change later, so each execution repeats the checks. */
+/* Returns false, with a complaint like that of trusted_open(), if this user could not execute the
+ * program now. The checks are repeated before each execution. */
 bool trusted_check(const char *path, uid_t user, struct text *complaint);
 
-/* Executes the program in place of this process; returns an error number if that fails. Must be
- * called in a child process, because it makes the descriptor of a script ("#!") inheritable: the
- * interpreter reads the script from /dev/fd/N. */
+/* Executes the program in place of this process; returns an error number on failure. Only for a
+ * child process: for a script ("#!"), it makes the descriptor inheritable, because the interpreter
+ * reads /dev/fd/N. */
 int trusted_exec(int fd, char *const argv[], char *const environment[]);
 
 #endif

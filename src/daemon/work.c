@@ -1,6 +1,5 @@
-/* Coordinates the work that may be done only while the member leads: exchanges notes with the
- * guardian, decides which state of a group clients see, and finds out when all work of a group has
- * stopped. */
+/* Coordinates the work that depends on leadership: exchanges notes with the guardian, decides which
+ * state clients see, and detects when all work of a group has stopped. */
 #include "work.h"
 
 #include "guardian_channel.h"
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 #define MILLISECOND  1000
-#define READY_PERIOD 1000000 /* microseconds between two reports that the member may lead again */
+#define READY_PERIOD 1000000 /* microseconds between reports that the member may lead again */
 
 /* ---- the guardian ---- */
 
@@ -54,7 +53,7 @@ void work_configure(struct work *w)
         else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
             w->deposits_again = true;
     }
-    work_wake(w, elect_uv_now()); /* the value of lead-only-with-runner may have changed */
+    work_wake(w, elect_uv_now()); /* lead-only-with-runner may have changed */
 }
 
 void work_tick(struct work *w)
@@ -66,11 +65,10 @@ void work_tick(struct work *w)
     }
 }
 
-/* Handles the death of the guardian: begins to stop the member, which would otherwise lead
- * unsupervised, and would block its address for the next daemon. The member hands over as if it had
- * received an order to stop. If work does not stop, or on-follower fails, the member exits without
- * sending a RELEASE, which would end its term early. The other members then wait until its lease
- * has ended. */
+/* Handles the guardian's death: stops the member, which would otherwise lead unsupervised and block
+ * its address for the next daemon. It hands over as if told to stop. If work does not stop, or
+ * on-follower fails, it exits without a RELEASE, and the other members wait until its lease has
+ * ended. */
 static void guardian_is_gone(struct work *w)
 {
     uv_poll_stop(&w->guard_poll);
@@ -127,9 +125,8 @@ void work_begin(struct work *w, const struct guard *guard)
     uv_poll_start(&w->guard_poll, UV_READABLE, guardian_speaks);
 }
 
-/* Returns true if the member has asked the voters for a mandate in some group, and does not know
- * yet whether they grant it. If the member exits now, only its testament can release the term for
- * which it has asked. */
+/* Returns true if the voters have not yet answered a request for a mandate in some group. If the
+ * member exits now, only its testament can release the requested term. */
 static bool requests_a_term(const struct work *w)
 {
     bool requests = false;
@@ -156,8 +153,8 @@ struct elect_news work_shown(const struct work *w, unsigned group)
     struct elect_news news = elect_member_status(w->member, group);
     if (news.leads && !g->agreed)
         return (struct elect_news){.group = group};
-    /* A run that began in an earlier term, and has not been interrupted since then, keeps its term.
-     * All clients are told the same term. */
+    /* A run that began in an earlier term, and was not interrupted, keeps its term. All clients are
+     * told the same term. */
     if (news.leads && g->holder != NULL)
         news.term = run_connection_term(g->holder);
     return news;
@@ -205,9 +202,8 @@ void work_news(struct work *w, const struct elect_news *news)
     g->agreed = g->agreed && g->office;
 }
 
-/* If the member is waiting for the work of a group to stop, reports that all of it has stopped.
- * This is the case when no run and no hook is left, and the last deadline that a client was given
- * has passed. */
+/* If the member waits for a group's work to stop, reports that it has: no run and no hook is left,
+ * and all deadlines given to clients have passed. */
 static void report_stopped(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
@@ -223,10 +219,9 @@ static void report_stopped(struct work *w, unsigned group)
         elect_member_tell(w->member, group, &in);
 }
 
-/* If the reasons not to lead have changed, tells the member to stand aside, so that it is not
- * elected, or tells it that it may lead again. The latter happens at most once per READY_PERIOD.
- * Without this limit, runs that come and go, or whose health keeps changing, could fill the flight
- * recorder. */
+/* Tells the member to stand aside (not to be elected) or that it may lead again, if the reasons
+ * have changed. The latter happens at most once per READY_PERIOD: otherwise runs that come and go,
+ * or whose health keeps changing, could fill the flight recorder. */
 static void stand_aside_or_ready(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];
