@@ -24,7 +24,7 @@
 #include <sys/types.h>
 
 #define CONFIG_PATH 256
-#define CONFIG_FILE (CONFIG_PATH + 32) /* path of a file in a configured folder */
+#define CONFIG_FILE (CONFIG_PATH + 32)
 #define CONFIG_NAME STORE_NAME
 
 /* Section, constant, key in the file, placeholder for the value, help text. The help text must
@@ -183,7 +183,6 @@ bool config_has_hooks(const struct config *c);
 const char *config_role(const struct config_member *m);
 bool config_may_lead(const struct config_member *m);
 
-/* Appends an example configuration that explains every key. */
 void config_example(struct text *t);
 
 #endif

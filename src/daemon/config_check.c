@@ -8,7 +8,7 @@
 
 #define LONGEST_DELAY 1000000 /* microseconds */
 
-/* With m == other, returns true if the member has the same address twice. */
+/* With m == other, checks whether the member has the same address twice. */
 static bool shares_address(const struct config_member *m, const struct config_member *other)
 {
     for (unsigned i = 0; i < m->peer.links; i++)

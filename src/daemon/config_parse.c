@@ -100,7 +100,7 @@ static bool add_member(struct reader *r, const char *section)
     return m != NULL && once(r, &r->member_here[m - r->c->member], section);
 }
 
-/* Handles one KEY = VALUE line. `index` is the index of the section's member or group. */
+/* `index` is that of the section's member or group. */
 static bool take_line(struct reader *r, enum config_section section, unsigned index,
                       const char *word, const char *value)
 {
@@ -141,7 +141,6 @@ static bool take_section(struct reader *r, const char *section)
     return config_complain_unknown(r->c, "unknown section ", section, sections, 3);
 }
 
-/* Called by inih for each KEY = VALUE line. */
 static int take_key(void *reader, const char *section, const char *name, const char *value)
 {
     struct reader *r = reader;
@@ -225,7 +224,7 @@ static bool locate(struct config *c, const char *path, int line)
     text_clear(&c->complaint);
     char clean[CONFIG_PATH + 32];
     snprintf(clean, sizeof clean, "%s", path);
-    text_clean(clean); /* no control characters on a terminal */
+    text_clean(clean); /* for terminals */
     text_add(&c->complaint, clean);
     if (line > 0) {
         text_add(&c->complaint, ":");

@@ -34,7 +34,7 @@ static bool take_duration(struct config *c, const char *value, uint32_t *to)
            config_complain(c, "not a duration", value, ": expected for example 200ms, 1s or 2m");
 }
 
-/* Parses a percentage such as 1% or 0.05%, in millionths. */
+/* Parses a percentage such as 0.05% into millionths. */
 static bool take_percent(struct config *c, const char *value, uint32_t *to)
 {
     char *end;

@@ -64,7 +64,7 @@ static void let_go(struct control_client *client)
 
 static void overdue(uv_timer_t *timer);
 
-/* Sets the client's deadline, in milliseconds from now; CONTROL_NEVER if there is none. */
+/* `patience` is in milliseconds; CONTROL_NEVER for no deadline. */
 static void set_due(struct control_client *client, uint64_t patience)
 {
     struct control *c = client->control;
@@ -125,7 +125,7 @@ void control_wait(struct control_client *client, uint64_t patience, const char *
 
 /* ---- answers ---- */
 
-/* Saves what the kernel does not accept now. Returns false if there is no memory. */
+/* Returns false if there is no memory. */
 static bool keep_rest(struct control_client *client, const char *text, size_t length)
 {
     struct epoll_event e = {.events = EVENTS | EPOLLOUT, .data.ptr = client};
@@ -186,7 +186,7 @@ static void send_rest(struct control_client *client)
 void control_answer(struct control_client *client, json_t *answer)
 {
     client->waits = false;
-    set_due(client, PATIENCE); /* to read the answer */
+    set_due(client, PATIENCE);
     send_line(client, answer, true);
 }
 
@@ -248,7 +248,7 @@ static void serve(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 struct crowd {
-    unsigned all, same; /* all clients of a socket, and those of one user */
+    unsigned all, same;
 };
 
 /* Counts a socket's clients. Watchers are counted separately, because they stay connected. */
@@ -345,7 +345,7 @@ static bool make_room(const char *path, struct text *complaint)
         if (!S_ISSOCK(is.st_mode))
             return text_complain(complaint, path, "it exists and is not a socket",
                                  ": move it away");
-        unlink(path); /* not in use: this daemon has the lock on the state file */
+        unlink(path); /* this daemon has locked the state file, so no other uses it */
     }
     return true;
 }
@@ -385,7 +385,7 @@ static unsigned most_clients(void)
     return (unsigned)(most < least ? least : most < CONTROL_CLIENTS ? most : CONTROL_CLIENTS);
 }
 
-/* Creates the epoll descriptor and the timer, which all clients share, on the first call. */
+/* Does nothing after the first call. */
 static bool prepare(struct control *c)
 {
     if (c->most != 0)

@@ -52,9 +52,9 @@ struct control_client {
     /* Only used while the client waits for an answer that is not known yet. */
     bool waits;
     const char *late; /* refusal to send when the deadline passes */
-    uint32_t asks;    /* number of its question to another member (inquiry.c) */
-    uint64_t order;   /* number of its order to hand over (orders.c) */
-    uint16_t peer;    /* member that was asked */
+    uint32_t asks;    /* number of its question to another member */
+    uint64_t order;   /* number of its order to hand over */
+    uint16_t peer;
     int64_t since;
 };
 
@@ -69,7 +69,7 @@ struct control {
     uv_loop_t *loop;
     struct control_door door[CONTROL_COUNT];
     unsigned most; /* maximum number of clients per socket; 0 before the first control_open() */
-    int ready;     /* epoll descriptor for all clients */
+    int ready;     /* epoll descriptor */
     uv_poll_t poll;
     uv_timer_t late;
     struct control_client *clients, *gone; /* gone: disconnected, to be freed later */

@@ -25,15 +25,15 @@
 #include "recorder.h"
 #include "work.h"
 
-#define DAEMON_ADDRESS 64 /* HOST:PORT */
+#define DAEMON_ADDRESS 64
 
 /* A group's state, as clients see it. */
 struct watched {
     struct elect_news news;
     bool paused;
-    int64_t since;              /* time of the last change of `news`, in microseconds since 1970 */
-    char because[JOURNAL_TEXT]; /* cause of that change */
-    char cause[JOURNAL_TEXT];   /* cause of the next change, set by the latest step or a hook */
+    int64_t since; /* time of the last change of `news`, in microseconds since 1970 */
+    char because[JOURNAL_TEXT];
+    char cause[JOURNAL_TEXT]; /* cause of the next change, set by the latest step or a hook */
 };
 
 struct resolver {
@@ -63,9 +63,9 @@ struct daemon {
     uint32_t inquiries;
     struct {
         unsigned tick, count;
-    } told[SESSION_PEERS]; /* notes from each member answered in this second */
+    } told[SESSION_PEERS]; /* notes answered in this second */
     struct resolver resolver;
-    sa_family_t family[ELECT_UV_LINKS]; /* of this member's sockets */
+    sa_family_t family[ELECT_UV_LINKS];
     char address[ELECT_UV_LINKS][DAEMON_ADDRESS];
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
@@ -73,7 +73,7 @@ struct daemon {
     struct {
         unsigned tick;
         enum elect_peer_news news;
-    } refused[SESSION_PEERS]; /* last problem logged for each peer */
+    } refused[SESSION_PEERS]; /* last problem that was logged */
     struct doctor doctor;
     elect_time began;
     unsigned ticks;
@@ -102,14 +102,12 @@ void answer_request(void *context, struct control_client *client, json_t *reques
 
 /* ---- queries.c ---- */
 
-/* Sends a log entry to all watchers. */
 void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
-/* Answers a question to this member's flight recorder. */
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
-/* Asks another member for entries of its flight recorder. The client waits for the answer. */
+/* The client waits for the answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
 /* Sends a note to another member, without any guarantee of delivery. Takes over the caller's
@@ -118,7 +116,6 @@ void inquiry_send(struct daemon *d, uint16_t to, json_t *note);
 /* Returns the peer's index for elect_member_peer(), or the number of peers if there is no such
  * peer. */
 unsigned inquiry_peer(const struct daemon *d, uint16_t id);
-/* Handles a note from another member: a question, an answer, or an order. */
 void inquiry_note(void *context, uint16_t from, const uint8_t *bytes, size_t length);
 
 /* Asks another member for its settings, from number `from` on. The answer updates the differences

@@ -12,13 +12,13 @@
 #define MILLISECOND  1000
 #define SECOND       1000000
 #define LASTS        3   /* updates before a new or cleared finding is logged */
-#define HOOKS_EVERY  60  /* ticks between checks of the hook files */
-#define ASK_EVERY    10  /* ticks between questions about a peer's clock */
-#define FEW_SYNCS    10  /* minimum number of writes for a finding about the disk */
-#define MANY_SYNCS   100 /* minimum number of writes for the 99th percentile */
-#define STALL_COUNTS 600 /* seconds during which a stall is reported */
+#define HOOKS_EVERY  60  /* in ticks */
+#define ASK_EVERY    10  /* in ticks */
+#define FEW_SYNCS    10  /* writes needed for a finding about the disk */
+#define MANY_SYNCS   100 /* writes needed for the 99th percentile */
+#define STALL_COUNTS 600 /* seconds */
 #define ELECTION     (2 * SECOND)
-#define START        (3 * SECOND) /* all running peers have been heard by then */
+#define START        (3 * SECOND) /* by then, all running peers have been heard */
 #define CLOCK_LEAST  (10 * SECOND)
 #define CLOCK_WINDOW (60 * SECOND)
 
@@ -127,7 +127,7 @@ static bool leader_works(const struct daemon *d, unsigned group)
            json_object_get(w->groups, d->config.group[group]) != NULL;
 }
 
-/* Returns true if the member has a healthy run, or has not reported whether it has one. */
+/* A member that has not reported yet counts, too. */
 static bool may_have_run(const struct daemon *d, unsigned group, uint8_t rank)
 {
     size_t i;
@@ -446,7 +446,7 @@ static void check_keys(struct daemon *d)
 static void check_disk(struct daemon *d)
 {
     struct elect_disk disk = elect_member_disk(d->member);
-    bool many = disk.syncs >= MANY_SYNCS; /* p99 would be the slowest write */
+    bool many = disk.syncs >= MANY_SYNCS; /* otherwise p99 would be the slowest write */
     uint64_t high = many ? disk.p99 : disk.p90;
     if (disk.syncs < FEW_SYNCS || high <= d->config.delay)
         return;
@@ -508,7 +508,7 @@ static void evaluate(struct daemon *d)
     if (warning[0] != '\0') {
         struct finding *f =
             find(&d->doctor, DOCTOR_WARNING, "voters", -1, "cluster", "%s", warning);
-        f->is_logged = true; /* by daemon_log_warning() */
+        f->is_logged = true;
         remedy(f, "see elect.conf(5), role");
     }
     for (unsigned i = 0; i < d->config.groups; i++)

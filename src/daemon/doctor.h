@@ -16,7 +16,7 @@
 enum doctor_severity { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_WARNING, DOCTOR_BROKEN };
 
 struct finding {
-    uint8_t severity; /* enum doctor_severity */
+    uint8_t severity;
     const char *area;
     int group; /* -1 if none */
     char object[CONFIG_NAME];
@@ -24,7 +24,7 @@ struct finding {
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 
-/* When to log a finding depends on its history. */
+/* Decides when to log a finding. */
 struct finding_seen {
     const char *area;
     int group;
@@ -40,25 +40,25 @@ struct clock_reading {
 
 /* Bounds on how much faster the peer's clock runs than this member's clock. */
 struct clock_rate {
-    uint32_t incarnation;       /* changes if the peer restarts */
-    elect_time asked;           /* time of the pending question; 0 if none */
-    struct clock_reading first; /* start of the measurement */
-    bool known;                 /* `least` and `most` are valid */
+    uint32_t incarnation;
+    elect_time asked; /* time of the pending question; 0 if none */
+    struct clock_reading first;
+    bool known;
     double least, most;
 };
 
 /* A peer's latest report about its work as leader. */
 struct peer_work {
     elect_time heard; /* 0 if never */
-    int64_t date;     /* when it was heard, in microseconds since 1970 */
-    json_t *groups;   /* {"main": [PID, SINCE]}; without groups that have no work */
-    json_t *ready;    /* ["main"]: groups with a healthy run */
+    int64_t date;     /* microseconds since 1970 */
+    json_t *groups;   /* {"main": [PID, SINCE]} */
+    json_t *ready;
 };
 
 struct doctor {
     unsigned count, seen;
-    unsigned omitted; /* findings that did not fit */
-    bool starting;    /* just started, so peers may not have been heard yet */
+    unsigned omitted;
+    bool starting; /* just started, so peers may not have been heard yet */
     struct finding finding[DOCTOR_FINDINGS], surplus;
     struct finding_seen memory[DOCTOR_FINDINGS];
     elect_time led[STORE_GROUPS];       /* when there last was a leader; 0 if never */

@@ -5,7 +5,7 @@
 #include "config.h"
 #include "keys.h"
 
-/* Options and the data they point to. Too large for the stack. */
+/* Too large for the stack. */
 struct enrolment {
     char state[CONFIG_FILE];
     struct elect_group group[STORE_GROUPS];
@@ -17,7 +17,7 @@ struct enrolment {
  * cannot be resolved, or if a configured address is impossible. */
 bool enroll_member(struct enrolment *e, const struct config *c, const struct config_member *me,
                    struct text *complaint);
-/* Fills in the keys. The caller must wipe them once the member has started. */
+/* The caller must wipe the keys once the member has started. */
 void enroll_keys(struct enrolment *e, const struct keys *keys);
 void enroll_wipe(struct enrolment *e);
 

@@ -30,7 +30,7 @@
 #define SENDS     3
 static const int64_t send_after[SENDS] = {0, 10000, 50000}; /* microseconds */
 
-/* A run whose command may be running because the member leads its group. */
+/* A run whose command may be running. */
 struct holder {
     int fd;
     uint8_t group;
@@ -38,7 +38,6 @@ struct holder {
     pid_t pid; /* of elect run */
 };
 
-/* A group's testament and hooks. */
 struct estate {
     bool deposited;
     bool burnt;          /* do not send it: on-follower failed */
@@ -46,24 +45,24 @@ struct estate {
     bool led;            /* on-leader was run and has not been undone */
     pid_t hook_parent;   /* 0 if no hook is running */
     bool cancelled;
-    bool killed;             /* the hook parent was killed: its children may still be running */
-    bool cut_short;          /* the latest hook was killed */
-    struct guard_note hook;  /* note that started the latest hook */
-    struct guard_note ended; /* note to start on-follower */
-    unsigned sent;           /* times that the testament was sent */
-    int64_t first;           /* earliest time to send it; 0 if not known yet */
+    bool killed; /* the hook parent was killed: its children may still be running */
+    bool cut_short;
+    struct guard_note hook;  /* latest hook */
+    struct guard_note ended; /* for on-follower */
+    unsigned sent;
+    int64_t first; /* 0 if not known yet */
     struct elect_testament testament;
 };
 
 struct guardian {
     const struct config *config;
     const struct config_member *me;
-    struct guard guard; /* with the guardian's ends of the channel and the pipe */
+    struct guard guard;
     unsigned links;
-    int signals; /* signalfd */
+    int signals;
     pid_t member;
     bool dead;
-    int status; /* wait status */
+    int status;
     elect_time died;
     unsigned holders;
     struct holder holder[HOLDERS];
@@ -71,7 +70,6 @@ struct guardian {
     struct journal journal;
 };
 
-/* A level of 0 stands for the default level of guardian entries. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -225,7 +223,7 @@ static void cancel(struct estate *e)
     e->cancelled = true;
 }
 
-/* Handles one note from the member. Returns false if none is waiting. */
+/* Returns false if no note is waiting. */
 static bool take_note(struct guardian *g)
 {
     static struct guard_packet p;
@@ -460,7 +458,7 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* Only useful until the lease ends: no voter waits for it after that. */
+    /* After that, no voter waits for it. */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 
@@ -491,7 +489,6 @@ static void tell_unsent(struct guardian *g)
     }
 }
 
-/* Kills all running hooks and waits until their processes have exited. */
 static void kill_hooks(struct guardian *g)
 {
     bool runs[STORE_GROUPS];
@@ -507,7 +504,7 @@ static void kill_hooks(struct guardian *g)
     }
 }
 
-/* Sends the testaments that are due. Returns false if none will be due later. */
+/* Returns false if none will be due later. */
 static bool execute(struct guardian *g, elect_time *next)
 {
     *next = ELECT_UNSET;

@@ -37,20 +37,20 @@ struct guard_page {
 
 /* Notes between the member and the guardian. The member sends all of them but DONE. */
 enum guard_word {
-    GUARD_DEPOSIT, /* contains the group's new testament */
-    GUARD_VOID,    /* removes the group's testament; answered with DONE */
-    GUARD_FORGET,  /* removes all testaments: the member exits normally */
-    GUARD_HOLD,    /* carries a run's channel; answered with DONE */
-    GUARD_DROP,    /* the run's work has ended, or never began */
-    GUARD_HOOK,    /* asks to run a hook; DONE reports its outcome */
-    GUARD_CANCEL,  /* asks to end a hook */
-    GUARD_DONE     /* acknowledgement, or outcome of a hook */
+    GUARD_DEPOSIT, /* with the group's new testament */
+    GUARD_VOID,    /* remove the group's testament; answered with DONE */
+    GUARD_FORGET,  /* remove all testaments: the member exits normally */
+    GUARD_HOLD,    /* with a run's channel; answered with DONE */
+    GUARD_DROP,    /* a run's work has ended, or never began */
+    GUARD_HOOK,    /* run a hook; DONE reports its outcome */
+    GUARD_CANCEL,
+    GUARD_DONE /* acknowledgement, or outcome of a hook */
 };
 
 /* A packet of the channel. In a DEPOSIT, the used part of a struct elect_testament follows. */
 struct guard_note {
-    uint8_t word, group, hook; /* enum guard_word, ..., enum hook */
-    int32_t outcome;           /* DONE: 0, the hook's outcome, or an error number */
+    uint8_t word, group, hook;
+    int32_t outcome; /* DONE: 0, the hook's outcome, or an error number */
     uint32_t serial;
     int32_t pid;    /* HOLD: process id of elect run */
     uint32_t lease; /* HOOK: microseconds of leadership without a renewal */
@@ -58,7 +58,6 @@ struct guard_note {
     char leader[CONFIG_NAME];
 };
 
-/* Descriptors and shared memory of the member and the guardian. */
 struct guard {
     int channel;
     struct guard_page *page;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-union descriptor { /* room and alignment for one descriptor */
+union descriptor { /* sized and aligned for one descriptor */
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr head;
 };
@@ -47,7 +47,7 @@ ssize_t guardian_channel_take(int channel, struct guard_packet *p, int *fd)
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = d.bytes,
-                       .msg_controllen = CMSG_LEN(sizeof *fd)}; /* not more than one descriptor */
+                       .msg_controllen = CMSG_LEN(sizeof *fd)};
     ssize_t got = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0 &&
         errno == ECONNRESET) /* the sender has exited; its last notes can still be read */

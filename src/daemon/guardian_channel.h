@@ -15,10 +15,9 @@ struct guard_packet {
 _Static_assert(offsetof(struct guard_packet, testament) == sizeof(struct guard_note),
                "the testament follows the note without a gap");
 
-/* Sends a packet, with a descriptor unless `fd` is -1. Returns false if it cannot be sent now. */
+/* Unless `fd` is -1, a descriptor is sent, too. Returns false if the packet cannot be sent now. */
 bool guardian_channel_put(int socket, struct iovec *part, size_t parts, int fd);
-/* Sends a note and `body` in one packet, with a descriptor unless `fd` is -1. Returns false if it
- * cannot be sent now. */
+/* Like guardian_channel_put(), but for a note and `body`. */
 bool guardian_channel_send(int channel, const struct guard_note *note, const void *body,
                            size_t length, int fd);
 bool guardian_channel_deposit(int channel, const struct elect_testament *testament);

@@ -80,7 +80,6 @@ static void fill(struct variables *v, const struct config *c, const struct confi
                      add, v);
 }
 
-/* Arguments of a hook parent. */
 struct launch {
     const struct config *c;
     const struct config_member *me;
@@ -155,7 +154,7 @@ static int watch(pid_t hook, int64_t end, int signals, struct hook_output *outpu
         if (poll(fds, 2, (int)(left / MILLISECOND) + 1) <= 0)
             continue;
         if (fds[1].revents != 0 && !hook_output_take(output))
-            fds[1].fd = -1; /* the output is closed, but the hook may still be running */
+            fds[1].fd = -1; /* the hook may still be running */
         if (fds[0].revents != 0 && is_told_to_end(signals))
             return HOOK_CANCELLED;
     }
@@ -190,7 +189,7 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.group, sizeof o->about.group, "%s", l->c->group[l->note->group]);
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
-    log_stream_open(&journal->stream, journal->options.json); /* close_all_but() closed it */
+    log_stream_open(&journal->stream, journal->options.json);
 }
 
 /* A hook parent may outlive the process that started it, so it must not keep that process's sockets

@@ -10,7 +10,7 @@
 
 #define SECOND 1000000
 #define PAGE   4096
-#define REST   256 /* maximum number of pages to read after the hook's end: a full pipe */
+#define REST   256 /* pages to read after the hook's end: a full pipe */
 
 static void print(struct hook_output *o, enum level level, const char *text)
 {

@@ -11,22 +11,22 @@
 #include "journal.h"
 
 #define HOOK_OUTPUT_LINE 512 /* bytes; longer lines are cut */
-#define HOOK_OUTPUT_RATE 100 /* maximum number of lines logged per second */
+#define HOOK_OUTPUT_RATE 100 /* lines per second */
 
 struct hook_output {
     struct journal *journal;
-    struct journal_entry about; /* group, leader and term of every entry */
+    struct journal_entry about; /* group, leader and term */
     const char *hook;
     pid_t pid;
-    int pipe;          /* read end */
-    size_t length;     /* HOOK_OUTPUT_LINE + 1 if the line is cut */
-    int64_t second;    /* start of the current second */
-    unsigned lines;    /* lines logged in that second */
+    int pipe;
+    size_t length; /* HOOK_OUTPUT_LINE + 1 if the line is cut */
+    int64_t second;
+    unsigned lines;    /* lines logged since then */
     uint64_t left_out; /* omitted lines that have not been reported yet */
     char line[HOOK_OUTPUT_LINE + sizeof "..."];
 };
 
-/* Reads at most one page. Returns false at the end of the pipe: all writers have exited. */
+/* Reads at most one page. Returns false once all writers have exited. */
 bool hook_output_take(struct hook_output *o);
 /* Reads the rest of the pipe, and logs a last line without a newline and the number of omitted
  * lines. */

@@ -12,8 +12,7 @@
 #define TRIES       5
 #define FIRST_DELAY 100000 /* microseconds before the second try; then doubled */
 #define DOUBLINGS   6
-#define LOOK_AGAIN                                                                                 \
-    10000 /* microseconds between checks whether a dead guardian's hooks have ended */
+#define LOOK_AGAIN  10000 /* microseconds between checks for the end of a dead guardian's hooks */
 
 static bool has(const struct work *w, enum hook hook) { return w->config->hook[hook][0] != '\0'; }
 
@@ -32,7 +31,7 @@ static void leave_undone(struct work *w, unsigned group)
     g->last = g->until > g->last ? g->until : g->last;
 }
 
-/* Returns the hook that is due; HOOK_COUNT if none is. */
+/* Returns HOOK_COUNT if none is due. */
 static enum hook next(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -48,7 +47,6 @@ static enum hook next(const struct work *w, unsigned group)
     return g->hooks.changes && has(w, HOOK_ON_LEADER_CHANGE) ? HOOK_ON_LEADER_CHANGE : HOOK_COUNT;
 }
 
-/* Returns true if the running hook's term has ended. */
 static bool is_late(const struct work *w, unsigned group)
 {
     const struct group_work *g = &w->group[group];
@@ -82,7 +80,7 @@ static void start(struct work *w, unsigned group, enum hook hook)
                           : "");
     h->tries = h->hook == hook ? h->tries : 0;
     note.serial = ++w->serials;
-    if (!run(w, &note)) { /* the guardian cannot accept it now */
+    if (!run(w, &note)) { /* try again later */
         h->again = elect_uv_now() + FIRST_DELAY;
         work_wake(w, h->again);
         return;

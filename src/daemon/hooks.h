@@ -7,7 +7,6 @@
 
 /* Starts the group's next hook if it is due, and cancels the running hook if its term has ended. */
 void hooks_turn(struct work *w, unsigned group);
-/* Handles the guardian's report of a hook's outcome. */
 void hooks_done(struct work *w, const struct guard_note *note);
 /* Returns true if the term may be released without waiting for a hook: none is running for that
  * term, and on-follower has undone every on-leader. */

@@ -28,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE 300 /* milliseconds to wait for another member's answer */
+#define PATIENCE 300 /* milliseconds */
 #define MARGIN   160 /* bytes of a note for everything but the entries */
 
-#define MOST_A_SECOND 500 /* maximum number of answers per member and second */
+#define MOST_A_SECOND 500 /* answers per member */
 #define MOST_SETTINGS (16 + STORE_GROUPS + SESSION_PEERS)
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q)
@@ -159,7 +159,6 @@ void inquiry_ask_settings(struct daemon *d, uint16_t whom, json_int_t from)
     inquiry_send(d, whom, json_pack("{s:I}", "settings_from", from));
 }
 
-/* Sends as many settings as fit into a note, from number `from` on. */
 static void tell_settings(struct daemon *d, uint16_t whom, json_int_t from)
 {
     json_t *all = settings_of(&d->config), *some = json_object(), *value, *next = json_null();
@@ -225,7 +224,7 @@ static void hear_settings(struct daemon *d, uint16_t from, json_t *note)
         if (whole && json_object_get(theirs, key) == NULL)
             add_difference(differs, key, json_string_value(value), NULL);
     }
-    text_clean(differs); /* snprintf may have cut a UTF-8 character */
+    text_clean(differs);
     json_decref(own);
     /* A member could claim to have more settings forever. */
     if (json_is_integer(next) && json_integer_value(next) > first &&

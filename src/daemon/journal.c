@@ -125,7 +125,7 @@ void journal_complain(const struct journal_options *o, const char *member, const
     struct log_stream stream;
     char text[LONG_COMPLAINT];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut a UTF-8 character */
+    text_clean(text);
     log_stream_open(&stream, o->json);
     if (!o->json && !stream.journal) {
         fprintf(stderr, "elect daemon: %s\n", why);
@@ -214,7 +214,7 @@ void journal_write(struct journal *j, const struct journal_entry *e)
     struct journal_ring *r = &j->ring[work ? JOURNAL_RING_WORK : JOURNAL_RING_OTHERS];
     int64_t now = boottime_now();
     struct journal_entry new = *e;
-    text_clean(new.text); /* snprintf may have cut a UTF-8 character */
+    text_clean(new.text);
     text_clean(new.cause);
     struct journal_entry *like = work ? latest_like(r, &new, now) : NULL;
     if (like != NULL && like->shown >= JOURNAL_SHOWN) {

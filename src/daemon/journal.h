@@ -27,7 +27,6 @@
 #define JOURNAL_SHOWN        8
 #define JOURNAL_WINDOW       60 /* seconds */
 
-/* Event, its word in the log, default level. */
 #define JOURNAL_EVENTS(X)                                                                          \
     X(STARTED, "started", NOTICE)                                                                  \
     X(NOT_STARTED, "not-started", ERROR)                                                           \
@@ -62,17 +61,17 @@ struct journal_entry {
     uint8_t level; /* enum level; 0 for the event's default */
     char group[JOURNAL_NAME];
     char leader[JOURNAL_NAME];
-    char peer[JOURNAL_NAME]; /* the other member, if any */
+    char peer[JOURNAL_NAME];
     uint64_t term;
     uid_t user; /* similar entries are counted per user */
     char text[JOURNAL_TEXT], cause[JOURNAL_TEXT];
     const char *kind; /* entries of the same kind are similar; may be NULL */
     /* Set by journal_write(). */
-    uint64_t number;   /* starting with 1 */
+    uint64_t number;
     int64_t window;    /* start of its time window */
     unsigned shown;    /* similar entries printed in the window, including this one */
     uint64_t repeated; /* similar entries not printed in the window */
-    bool summed;       /* `repeated` has been logged */
+    bool summed;
 };
 
 /* An entry without its leader and term, which daemon_note() adds. Fields are NULL or 0 if not
@@ -87,15 +86,14 @@ struct journal_note {
     const char *kind;
 };
 
-/* Log options of `elect daemon`. */
 struct journal_options {
     bool json, quiet; /* quiet: print nothing */
-    uint8_t level;    /* enum level; less serious entries are not printed */
+    uint8_t level;    /* enum level */
     bool fixed;       /* set by --log-level; a reload does not change it */
 };
 
 struct journal_ring {
-    uint64_t count; /* entries ever added */
+    uint64_t count;
     unsigned room;
     struct journal_entry *entry;
 };
@@ -112,7 +110,7 @@ struct journal_shared {
 struct journal {
     struct journal_options options;
     struct log_stream stream;
-    char member[JOURNAL_NAME]; /* empty if not known yet */
+    char member[JOURNAL_NAME];
     struct journal_shared own, *shared;
     uint64_t count;
     struct journal_ring ring[JOURNAL_RINGS];
@@ -144,7 +142,6 @@ struct journal_cursor {
     uint64_t next[JOURNAL_RINGS];
 };
 
-/* Returns the next entry, in the order of writing; NULL at the end. */
 const struct journal_entry *journal_next(const struct journal *j, struct journal_cursor *c);
 
 /* For example, "2026-11-16T11:20:03.123Z". */

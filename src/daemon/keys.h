@@ -29,7 +29,7 @@ bool keys_are_in(const char *path);
  * With `fresh`, refuses to replace an existing file. */
 bool keys_write(const struct keys *k, const char *path, bool fresh, struct text *complaint);
 
-/* Creates a random key with a number that is not used in `k`. */
+/* The key's number is not used in `k` yet. */
 void keys_draw(const struct keys *k, struct elect_key *key);
 void keys_wipe(struct keys *k);
 

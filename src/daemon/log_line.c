@@ -17,7 +17,7 @@ static void add_dump(const json_t *value, struct text *t)
 
 void log_line_json(const json_t *line, struct text *t) { add_dump(line, t); }
 
-/* Returns true if a string is written without quotes. Sentences are always quoted. */
+/* Sentences are always quoted. */
 static bool is_bare(const char *key, const char *s)
 {
     static const char bare[] =

@@ -62,7 +62,7 @@ bool log_stream_put(const struct log_stream *s, enum level level, const json_t *
     if (s->journal) {
         log_line_fields(line, level, s->json, &t);
         int error = service_send(s->socket, t.bytes, t.length);
-        if (error == 0 || error == EAGAIN) /* EAGAIN: the journal is busy, and the line is lost */
+        if (error == 0 || error == EAGAIN) /* EAGAIN: the journal is busy */
             return error == 0;
         text_clear(&t);
         text_add(&t, "<");

@@ -15,8 +15,8 @@
 
 struct log_stream {
     bool json;
-    bool journal;       /* standard error is systemd's journal */
-    const char *socket; /* of the journal */
+    bool journal;
+    const char *socket;
     int fd;
 };
 

@@ -6,7 +6,7 @@
 
 #define MILLISECOND   1000
 #define ORDER_MESSAGE 192
-#define SILENCE       3500 /* milliseconds to wait for another member's outcome */
+#define SILENCE       3500 /* milliseconds */
 
 static const char *const outcome_words[] = {
 #define X(name, word, text) word,
@@ -145,7 +145,6 @@ static void await(struct daemon *d, struct order *o, uint64_t patience, const ch
         control_wait(client, patience, o->late);
 }
 
-/* Waits for the next leader, as long as a hand-over may take. */
 static void await_leader(struct daemon *d, struct order *o)
 {
     o->accepted = true;

@@ -45,36 +45,33 @@ enum order_outcome {
 };
 
 struct order {
-    uint64_t number; /* 0 if none */
+    uint64_t number;
     unsigned group;
     elect_term term;
-    uint16_t leader;                       /* in that term */
-    const struct config_member *successor; /* NULL if none was named */
+    uint16_t leader;
+    const struct config_member *successor; /* may be NULL */
     bool force, accepted;
-    uid_t uid; /* who gave the order */
+    uid_t uid;
     pid_t pid;
-    char late[320]; /* answer to the client if there is no outcome in time */
+    char late[320]; /* answer if there is no outcome in time */
 };
 
-/* The last order from another member for a group. */
 struct order_handled {
     uint64_t number;
     uint8_t outcome; /* enum order_outcome */
 };
 
 struct orders {
-    uint64_t last;                    /* latest number of an order given here */
-    struct order given[STORE_GROUPS]; /* latest order from a client */
-    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* latest order from each member */
+    uint64_t last;                                             /* latest number used here */
+    struct order given[STORE_GROUPS];                          /* latest from a client */
+    struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* latest from each member */
 };
 
 /* Accepts an order from a client, which gets its answer when another member leads or the order has
  * failed. */
 void order_give(struct daemon *d, struct control_client *client, unsigned group,
                 const struct config_member *successor, bool force);
-/* Handles an order from another member, and answers with the outcome. */
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
-/* Handles the outcome of an order sent to another member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
 /* Answers the client of an order once the group has a leader in a later term. Called whenever the
  * leader or its term changes. */

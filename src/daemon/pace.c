@@ -22,7 +22,6 @@ elect_time pace_next(const struct pace *p, uid_t user, unsigned bursts, elect_ti
     return u->user == user && next > now ? next : now;
 }
 
-/* Returns the user's entry. A new entry replaces another user's. */
 static struct pace_user *entry_of(struct pace *p, uid_t user)
 {
     struct pace_user *u = &p->user[place_of(p, user)];

@@ -11,19 +11,19 @@
 #include <sys/types.h>
 
 #define PACE_PERIOD  50000 /* microseconds per turn */
-#define PACE_BURST   20    /* turns that a user may take at once */
+#define PACE_BURST   20    /* turns */
 #define PACE_USERS   32
-#define PACE_RESIGN  PACE_BURST /* turns of the first resignation (one second) */
-#define PACE_FAILURE 4          /* turns of a failure without a hand-over */
+#define PACE_RESIGN  PACE_BURST /* one second's worth of turns */
+#define PACE_FAILURE 4          /* turns */
 #define PACE_DOUBLE  5          /* maximum number of doublings: up to 32 seconds */
 #define PACE_CALM    60000000   /* microseconds until a resignation no longer counts */
 
 struct pace {
     struct pace_user {
         uid_t user;
-        elect_time spent;    /* when a full burst is available again */
-        elect_time resigned; /* last resignation that the user caused */
-        uint8_t doubled;     /* number of doublings */
+        elect_time spent; /* when a full burst is available again */
+        elect_time resigned;
+        uint8_t doubled;
     } user[PACE_USERS];
 };
 
@@ -35,7 +35,7 @@ struct pace {
 
 struct pace_failures {
     unsigned count;   /* in a row */
-    elect_time until; /* no run starts before this */
+    elect_time until; /* no run starts earlier */
 };
 
 /* Counts the failure of a run that lasted for `lasted` microseconds. Returns the wait before the

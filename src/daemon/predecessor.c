@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE 10000000 /* microseconds to wait after one lease */
-#define PAUSE    20000    /* microseconds between attempts */
+#define PATIENCE 10000000 /* microseconds, after one lease */
+#define PAUSE    20000    /* microseconds */
 #define SECOND   1000000
 /* Microseconds to wait for the network address after the state file was unlocked. The kernel closes
  * the descriptors of an exiting process one by one, so the address may be freed after the lock. */

@@ -12,8 +12,8 @@
 
 #define MILLISECOND 1000
 #define SECOND      1000000
-#define LONG_WAIT   60 /* default for the flight recorder, in seconds */
-#define BATCH       64 /* maximum number of flight recorder entries per answer */
+#define LONG_WAIT   60 /* seconds */
+#define BATCH       64 /* entries per answer */
 
 static json_t *milliseconds(elect_time us) { return json_real((double)us / MILLISECOND); }
 
@@ -308,7 +308,7 @@ void query_is_leader(struct daemon *d, struct control_client *client, json_t *re
         return;
     struct elect_news news = work_shown(&d->work, (unsigned)group);
     elect_time left = news.leads ? news.until - elect_uv_now() : 0;
-    if (left <= 0 && news.leads) /* the lease has just ended */
+    if (left <= 0 && news.leads)
         news = (struct elect_news){.group = news.group};
     control_answer(client,
                    json_pack("{s:b, s:b, s:b, s:o, s:o, s:s?}", "ok", 1, "leads", news.leads,
@@ -339,7 +339,7 @@ bool query_hears(const struct daemon *d, uint16_t id)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (p.id == id)
             return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true; /* this member itself */
+    return true;
 }
 
 void query_messages(struct daemon *d, struct control_client *client, json_t *request)

@@ -101,7 +101,7 @@ void recorder_explain(struct recorder *r, unsigned group, const char *why)
     to->at = last->at;
     to->group = (uint8_t)group;
     snprintf(to->why, sizeof to->why, "%s", why);
-    text_clean(to->why); /* snprintf may have cut a UTF-8 character */
+    text_clean(to->why);
 }
 
 /* Returns why the member resigned in this step; NULL if the reason has been overwritten. */
@@ -114,7 +114,6 @@ static const char *reason_of(const struct recorder *r, const struct record *e)
     return NULL;
 }
 
-/* Adds "b resigns (WHY) -> EFFECT". */
 static void add_rule(const struct words *words, uint8_t me, const struct record *e, const char *why,
                      struct text *t)
 {
@@ -227,7 +226,7 @@ static uint64_t first_of(const struct reel *reel, const struct recorder_question
 {
     uint64_t oldest = reel->count > reel->room ? reel->count - reel->room : 0;
     uint64_t first = (uint64_t)q->from;
-    if (q->from < 0) { /* the last N entries of the group */
+    if (q->from < 0) { /* the last N entries */
         first = reel->count;
         for (int64_t back = q->from; first > oldest && back < 0; first--)
             back += is_of(&reel->entry[(first - 1) % reel->room], q->group);

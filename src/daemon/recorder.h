@@ -21,15 +21,15 @@ struct record {
     elect_time over; /* when the lost leadership can have ended at the latest */
     elect_term term;
     uint32_t round;
-    uint8_t group, event, from, origin; /* of the step or the message */
-    uint8_t kind;                       /* enum record_kind */
-    uint8_t change;                     /* enum record_change of a step */
-    uint8_t reason;                     /* of a REFUSE; or enum elect_peer_news */
-    struct elect_rule rule;             /* of a step */
+    uint8_t group, event, from, origin;
+    uint8_t kind;
+    uint8_t change; /* enum record_change of a step */
+    uint8_t reason; /* of a REFUSE; or enum elect_peer_news */
+    struct elect_rule rule;
 };
 
 struct reel {
-    uint64_t count; /* records ever added */
+    uint64_t count;
     unsigned room;
     struct record *entry;
 };
@@ -42,29 +42,27 @@ struct recorder {
         bool leads;
         elect_time until; /* end of leadership without a renewal */
     } led[64];
-    unsigned reasons; /* reasons ever added */
+    unsigned reasons;
     struct recorder_reason {
         elect_time at;
         uint8_t group;
         char why[RECORDER_REASON];
-    } reason[RECORDER_REASONS]; /* reasons of resignations, which are not in the rules */
+    } reason[RECORDER_REASONS]; /* why members resigned */
 };
 
 void recorder_begin(struct recorder *r);
-/* Records news of a peer (enum elect_peer_news) for all groups. */
 void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now);
 /* `node` is the state after the step; NULL while the member starts. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,
                    const struct elect_output *out, const struct elect_node *node);
-/* Adds a reason to the last step. */
 void recorder_explain(struct recorder *r, unsigned group, const char *why);
 
 struct recorder_question {
     unsigned group;
-    bool loud;        /* no routine steps, except the last one before each change */
-    elect_time since; /* no entries before this */
-    int64_t from;     /* number of the first entry; -N for the last N entries */
-    size_t most;      /* like `bytes`, bounds the cost of an answer */
+    bool loud; /* no routine steps, except the last one before each change */
+    elect_time since;
+    int64_t from; /* number of the first entry; -N for the last N entries */
+    size_t most;  /* like `bytes`, bounds the cost of an answer */
     size_t bytes;
 };
 

@@ -61,8 +61,7 @@ static void resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *fou
         look_up(d);
 }
 
-/* Looks up the next host name, from r->place on. resolved() then continues with the one after
- * it. */
+/* resolved() continues with the next one. */
 static void look_up(struct daemon *d)
 {
     struct resolver *r = &d->resolver;

@@ -31,29 +31,29 @@ struct run_connection {
     int fd;
     int channel; /* the guardian's end of the channel until it is sent; then -1 */
     struct ucred who;
-    uint8_t stage;     /* enum run_stage */
+    uint8_t stage;
     uint8_t contained; /* TALK_CGROUP and TALK_NAMESPACE */
     bool closing;
     bool loose;      /* its processes cannot be killed */
     bool voids;      /* the group has no testament now, because this run is loose */
     bool registered; /* the guardian has its channel, under `serial` */
     uint32_t serial;
-    bool reported;            /* logged as not stopped in time */
-    bool healthy;             /* no health check, or the last one passed */
-    char complaint[TALK_WHY]; /* of the failed health check; else empty */
+    bool reported;
+    bool healthy;             /* true without a health check */
+    char complaint[TALK_WHY]; /* empty unless the health check has failed */
     bool yields;              /* hand over if it dies while it works */
-    elect_time told;          /* when it was told to stop; 0 if it was not */
+    elect_time told;          /* 0 if it was not told to stop */
     elect_time began;
-    bool restarts;          /* the command has failed and will be started again */
+    bool restarts;
     uint32_t command;       /* process id; 0 if not known */
     char program[TALK_WHY]; /* name of the command; empty if not known */
     char stopped[TALK_WHY]; /* why it was told to stop; may be empty */
-    int64_t since;          /* start of its work, in microseconds since 1970 */
+    int64_t since;          /* microseconds since 1970 */
     unsigned group;
-    elect_term term;                   /* when its work began */
-    elect_time until;                  /* latest deadline of its work */
-    elect_time promised[STORE_GROUPS]; /* latest deadlines given to the client */
-    bool asked[STORE_GROUPS];          /* tell the client about changes */
+    elect_term term;
+    elect_time until;
+    elect_time promised[STORE_GROUPS];
+    bool asked[STORE_GROUPS];
 };
 
 /* ---- for status and work ---- */
@@ -61,12 +61,11 @@ struct run_connection {
 int run_connection_pid(const struct run_connection *c);
 /* 0 if not known */
 int run_connection_command(const struct run_connection *c);
-/* Returns true if the run's command has failed and will be started again. No work is done until
- * then. */
+/* The run does no work until its command is started again. */
 bool run_connection_restarts(const struct run_connection *c);
 /* In microseconds since 1970. */
 int64_t run_connection_since(const struct run_connection *c);
-/* Returns what contains the run's processes, for example "control group". */
+/* For example, "control group". */
 const char *run_connection_containment(const struct run_connection *c);
 elect_term run_connection_term(const struct run_connection *c);
 /* Returns the latest deadline that was given to any client of this group. */
@@ -74,12 +73,11 @@ elect_time run_connection_promised(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
 
-/* Returns a packet about a group, to which the caller may add. */
 struct talk run_connection_words(const struct work *w, enum talk_word word, unsigned group);
-/* Drops the connection if the other end does not read its packets. */
+/* A client that does not read is dropped. */
 void run_connection_send(struct run_connection *c, const struct talk *t);
 void run_connection_tell(struct run_connection *c, enum talk_word word, const char *why);
-/* Tells a waiting run who leads. The packet is lost if the run does not read. */
+/* The packet is lost if the run does not read. */
 void run_connection_tell_leader(const struct run_connection *c);
 
 /* Writes the run's command for the log, such as "sleep (pid 4711)", or `unknown` if its name is not

@@ -20,12 +20,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define RETRY_DELAY 100000  /* microseconds between attempts to send a note to the guardian */
+#define RETRY_DELAY 100000  /* microseconds */
 #define PATIENCE    1000000 /* microseconds until a run is late to stop */
 
 static const char is_paced[] = "this user starts work too often; retry in 1 s";
 
-/* Returns why another run has to wait. */
 static const char *held_by(const struct run_connection *holder)
 {
     static char text[80];
@@ -66,7 +65,6 @@ void run_queue_take_turns(const struct run_connection *c, unsigned group, unsign
 
 /* ---- leaving ---- */
 
-/* Returns true if the group has a loose run that works or is about to. */
 static bool has_loose(const struct work *w, unsigned group)
 {
     bool has = false;
@@ -292,7 +290,7 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
         if (!is_waiting(c, group) || !c->healthy)
             continue;
-        bool chosen = c->channel < 0; /* registered with the guardian */
+        bool chosen = c->channel < 0;
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
         if (next <= now)
             first = c;
@@ -390,7 +388,7 @@ static void stop_holder(struct work *w, unsigned group)
     if (c->told != 0)
         return;
     c->told = elect_uv_now();
-    if (c->until == 0) /* it has not asked for its deadline, and will get none */
+    if (c->until == 0) /* it did not ask for its deadline */
         c->until = elect_uv_now() + RETRY_DELAY;
     const char *why = w->calls->reason(w->context, group);
     snprintf(c->stopped, sizeof c->stopped, "%.*s", TALK_WHY - 1, why);

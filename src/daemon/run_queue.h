@@ -32,12 +32,9 @@ elect_time run_queue_backs_off(const struct work *w, unsigned group);
 /* ---- for run_*.c ---- */
 
 void run_queue_join(struct run_connection *c);
-/* Returns why a run that joins now would have to wait; "" for no particular reason, NULL if it
- * would not wait. */
+/* Returns NULL if a run that joins now would not wait; "" for no particular reason. */
 const char *run_queue_why_not_now(const struct run_connection *c);
-/* Removes a waiting or working run from its group, so that the next one may start. */
 void run_queue_leave(struct run_connection *c);
-/* Tells the guardian to forget the channel of a run whose work has ended or never began. */
 void run_queue_release_channel(struct run_connection *c);
 /* Makes the member hand over because of how this run ended. It resigns when no process of the run
  * can be alive any more; no other run starts until then. */

@@ -37,7 +37,7 @@ static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) { /* its previous work may not have ended */
+    if (c->stage != RUN_IDLE) {
         run_connection_drop(c);
         return;
     }
@@ -183,7 +183,7 @@ static void take_resign(struct run_connection *c, const struct talk *asked)
         run_connection_tell(c, TALK_REFUSED, "its work has not ended: send EMPTY with YIELDS");
         return;
     }
-    /* A local user could fill the flight recorder with steps that have no effect. */
+    /* Orders without effect would let a local user fill the flight recorder. */
     const struct elect_mandate *office = &elect_member_node(w->member, (unsigned)group)->mandate;
     if (office->leader.token == 0 || office->leader.handing != ELECT_NOT_HANDING) {
         run_connection_tell(c, office->leader.token == 0 ? TALK_REFUSED : TALK_DONE,

@@ -4,7 +4,6 @@
 
 #include "run_connection.h"
 
-/* Returns true if a run or a client may send this packet. */
 bool run_request_is_valid(const struct talk *t, size_t length);
 /* May close the connection. */
 void run_request(struct run_connection *c, const struct talk *asked);

@@ -16,7 +16,7 @@
 
 #define CONNECTIONS 256
 #define OF_USER     (CONNECTIONS / 2)
-#define AT_ONCE     2 /* packets per connection and turn of the event loop */
+#define AT_ONCE     2 /* packets per turn of the event loop */
 #define BACKLOG     1024
 
 static const char too_many[] =
@@ -43,7 +43,7 @@ static void readable(uv_poll_t *poll, int status, int events)
             return;
         }
         run_request(c, &t);
-        work_turn(c->work, c->group); /* c is not freed before a later turn */
+        work_turn(c->work, c->group); /* c is freed later, if at all */
     }
 }
 

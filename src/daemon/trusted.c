@@ -12,18 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD  256 /* bytes checked at the start of a program */
-#define SHOWN 68  /* bytes shown of a long path, with the dots and NUL */
+#define HEAD  256 /* bytes */
+#define SHOWN 68  /* bytes, with the dots and NUL */
 
-/* State of the walk along a path. */
 struct walk {
     const char *path;
-    const char *name; /* current name; at first the empty name of the root */
-    size_t length;    /* of `name` */
-    int fd;           /* the opened folder or program */
-    bool shared;      /* other users may write to it */
-    uid_t user;       /* will execute the program */
-    struct stat is;   /* status of `fd` */
+    const char *name; /* at first the empty name of the root */
+    size_t length;
+    int fd;
+    bool shared; /* other users may write to it */
+    uid_t user;
+    struct stat is;
     struct text *complaint;
 };
 
@@ -34,14 +33,12 @@ static bool refuse(const struct walk *w, const char *what, const char *remedy)
     return text_complain(w->complaint, "", what, remedy);
 }
 
-/* For paths that are too long to show. */
 static const char *start_of(const char *path, char start[SHOWN])
 {
     snprintf(start, SHOWN, "%.*s...", SHOWN - 4, path);
     return start;
 }
 
-/* errno is the reason. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];
@@ -84,8 +81,8 @@ static bool check_owner(struct walk *w)
     return true;
 }
 
-/* Returns false if the owner is another user and others may neither execute the program nor search
- * the folder. With an access list, the group bits include its permissions. */
+/* Returns false if only the owner, another user, may execute the program or search the folder. With
+ * an access list, the group bits include its permissions. */
 static bool may_pass(const struct walk *w)
 {
     return w->user == 0 || w->user == w->is.st_uid || (w->is.st_mode & (S_IXGRP | S_IXOTH)) != 0;
@@ -131,7 +128,6 @@ static bool look(struct walk *w)
            refuse(w, "the user that runs elect may not search it", ": chmod go+x it");
 }
 
-/* Opens and checks the next name of the path. */
 static bool go_on(struct walk *w)
 {
     char name[NAME_MAX + 1];
@@ -181,7 +177,7 @@ int trusted_open(const char *path, struct text *complaint)
 
 /* ---- the content of a program ---- */
 
-/* Returns false if the program is not readable. It may still be executable. */
+/* An unreadable program may still be executable. */
 static bool read_head(int program, char head[HEAD])
 {
     char path[32];

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define MILLISECOND  1000
-#define READY_PERIOD 1000000 /* microseconds between reports that the member may lead again */
+#define READY_PERIOD 1000000 /* microseconds */
 
 /* ---- the guardian ---- */
 
@@ -29,8 +29,7 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
 {
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
-    if (!guardian_channel_deposit(w->guard.channel,
-                                  testament)) /* the guardian cannot accept it now */
+    if (!guardian_channel_deposit(w->guard.channel, testament)) /* retry later */
         w->deposits_again = true;
 }
 
@@ -53,7 +52,7 @@ void work_configure(struct work *w)
         else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
             w->deposits_again = true;
     }
-    work_wake(w, elect_uv_now()); /* lead-only-with-runner may have changed */
+    work_wake(w, elect_uv_now()); /* for lead-only-with-runner */
 }
 
 void work_tick(struct work *w)

@@ -28,37 +28,36 @@
 
 struct run_connection;
 
-/* Only one hook of a group runs at a time. */
 struct group_hooks {
-    uint32_t serial;     /* of the running hook; 0 if none */
-    pid_t parent;        /* hook parent if the member itself runs the hook; otherwise 0 */
+    uint32_t serial;     /* 0 if no hook is running */
+    pid_t parent;        /* 0 unless the member itself runs the hook */
     uint8_t hook, tries; /* latest hook (enum hook), and its number of failures */
     uint8_t failures;    /* hooks in a row that declined leadership or failed */
     bool served;         /* on-leader has been started in this leadership */
     bool led;            /* on-leader was run in `term` and has not been undone */
     elect_term term;
     bool cancelled;
-    bool changes;        /* on-leader-change must be run */
-    elect_time again;    /* no retry of a failed hook before this */
+    bool changes;
+    elect_time again;    /* no retry before this */
     elect_time doubtful; /* a dead guardian's hook may be running until then */
 };
 
 struct group_work {
-    bool agreed;                   /* clients may see it lead: pre-leader agreed, or is not set */
-    bool office;                   /* leads, although clients may not see it yet */
-    elect_time until;              /* end of the latest leadership */
+    bool agreed; /* pre-leader agreed or is not set, so clients may see that it leads */
+    bool office; /* leads, although clients may not see it yet */
+    elect_time until;
     elect_time last;               /* unreported work may continue until then */
-    struct run_connection *holder; /* run whose command may be running, or NULL */
+    struct run_connection *holder; /* its command may be running; or NULL */
     bool yields;                   /* will hand over when no process of the last run can be alive */
     char yields_because[JOURNAL_TEXT];
-    elect_time ready; /* must not lead again before this */
-    bool is_void;     /* no testament: a run's work cannot be killed */
+    elect_time ready;
+    bool is_void; /* no testament: a run's work cannot be killed */
     struct group_hooks hooks;
-    struct pace pace;              /* changes of leader caused by each user */
-    struct pace_failures failures; /* of runs of this group */
+    struct pace pace;
+    struct pace_failures failures;
 };
 
-/* Functions of the daemon for work.c and the other work files. */
+/* Callbacks to the daemon. */
 struct work_calls {
     void (*log)(void *context, const struct journal_note *note);
     /* Hands over all groups and exits. */
@@ -75,25 +74,25 @@ struct work {
     uv_loop_t *loop;
     const struct config *config;    /* a reload changes what it points to */
     const struct config_member *me; /* points into `config`, even after a reload */
-    const struct words *words;      /* with the election's configuration */
-    struct journal *journal;        /* for hooks that the member itself runs */
+    const struct words *words;
+    struct journal *journal;
     const struct work_calls *calls;
     void *context;
     /* Set by the daemon later. */
     struct elect_member *member; /* NULL before the start and after the stop */
     bool over;                   /* about to exit: start no more work */
-    bool leaves;                 /* handing over before it exits: must not be elected */
+    bool leaves;                 /* handing over before exit: must not be elected */
     const char *resigns_because; /* reason of a resignation in this step; else NULL */
 
     struct guard guard; /* channel is -1 if the guardian is dead */
     uv_poll_t guard_poll;
     uv_timer_t wake;
-    uint32_t serials;    /* last serial number in a note to the guardian */
+    uint32_t serials;
     bool deposits_again; /* retry a testament that the guardian could not accept */
     uv_poll_t run_poll;
-    int run_socket;                     /* -1 if not open */
-    struct run_connection *connections; /* all connections, the newest first */
-    struct pace pace;                   /* for all groups together */
+    int run_socket;
+    struct run_connection *connections; /* newest first */
+    struct pace pace;                   /* all groups together */
     struct group_work group[STORE_GROUPS];
 };
 
@@ -123,7 +122,7 @@ bool work_has_testament(const struct work *w, unsigned group);
 /* Does all that is due in a group: shows its state to clients, runs hooks, starts and stops runs,
  * and tells the member when all work has stopped. Must be called after every change. */
 void work_turn(struct work *w, unsigned group);
-/* Schedules work_turn() for all groups at this time or earlier. */
+/* At this time or earlier, for all groups. */
 void work_wake(struct work *w, elect_time when);
 /* Makes the member hand over, unless it already is. `why` is logged as the cause. */
 struct elect_rule work_resign(struct work *w, unsigned group, const char *why);
