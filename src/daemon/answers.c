@@ -13,7 +13,7 @@ void answer_refuse(struct control_client *client, const char *why)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s", why);
-    text_clean(text); /* snprintf may have cut a UTF-8 character */
+    text_clean(text);
     control_answer(client, answer_refusal(text));
 }
 

@@ -24,6 +24,7 @@ void query_watch(struct daemon *d, struct control_client *client, json_t *reques
 
 /* Returns true if this member has a session with the peer and has heard from it recently. */
 bool query_is_up(const struct daemon *d, const struct elect_peer_info *p);
+/* Ranks of all members that are up, including this one. */
 elect_set query_up(const struct daemon *d);
 /* Returns the members that have asked not to be elected, as far as this member knows. A follower
  * knows this only of itself and its leader; the leader knows it of all members, and so does every

@@ -35,6 +35,7 @@ int config_folder(const struct config *c);
  * a complaint, if the value is invalid. */
 bool config_take_value(struct config *c, unsigned index, enum config_key key, const char *value);
 
+/* Returns false, with a complaint, if values are missing or do not fit together. */
 bool config_check(struct config *c);
 
 #endif

@@ -102,12 +102,13 @@ void answer_request(void *context, struct control_client *client, json_t *reques
 
 /* ---- queries.c ---- */
 
+/* Sends a log entry to all watchers. */
 void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
-/* The client waits for the answer. */
+/* Asks for entries of another member's flight recorder. The client waits for the answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,
                  const struct recorder_question *q);
 /* Sends a note to another member, without any guarantee of delivery. Takes over the caller's

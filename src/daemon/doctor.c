@@ -12,8 +12,8 @@
 #define MILLISECOND  1000
 #define SECOND       1000000
 #define LASTS        3   /* updates before a new or cleared finding is logged */
-#define HOOKS_EVERY  60  /* in ticks */
-#define ASK_EVERY    10  /* in ticks */
+#define HOOKS_EVERY  60  /* ticks */
+#define ASK_EVERY    10  /* ticks */
 #define FEW_SYNCS    10  /* writes needed for a finding about the disk */
 #define MANY_SYNCS   100 /* writes needed for the 99th percentile */
 #define STALL_COUNTS 600 /* seconds */
@@ -53,7 +53,7 @@ find(struct doctor *r, enum doctor_severity severity, const char *area, int grou
     va_start(values, format);
     vsnprintf(f->what, sizeof f->what, format, values);
     va_end(values);
-    text_clean(f->object); /* snprintf may have cut a UTF-8 character */
+    text_clean(f->object);
     text_clean(f->what);
     return f;
 }

@@ -43,7 +43,7 @@ struct clock_rate {
     uint32_t incarnation;
     elect_time asked; /* time of the pending question; 0 if none */
     struct clock_reading first;
-    bool known;
+    bool known; /* `least` and `most` are valid */
     double least, most;
 };
 

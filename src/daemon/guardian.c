@@ -70,6 +70,7 @@ struct guardian {
     struct journal journal;
 };
 
+/* A level of 0 is the default level of guardian entries. */
 static void say(struct guardian *g, enum level level, int group, const char *text,
                 const char *cause)
 {
@@ -458,7 +459,7 @@ static elect_time next_of(struct guardian *g, unsigned group, elect_time now)
     if (e->first == 0)
         e->first = later(later(now, page->not_before[group]), e->doubtful) + page->delay;
     elect_time at = e->first + send_after[e->sent];
-    /* After that, no voter waits for it. */
+    /* After the lease has ended, no voter waits for it. */
     return later(at, now) < end ? at : ELECT_UNSET;
 }
 

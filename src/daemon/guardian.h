@@ -49,8 +49,8 @@ enum guard_word {
 
 /* A packet of the channel. In a DEPOSIT, the used part of a struct elect_testament follows. */
 struct guard_note {
-    uint8_t word, group, hook;
-    int32_t outcome; /* DONE: 0, the hook's outcome, or an error number */
+    uint8_t word, group, hook; /* enum guard_word, index, enum hook */
+    int32_t outcome;           /* DONE: 0, the hook's outcome, or an error number */
     uint32_t serial;
     int32_t pid;    /* HOLD: process id of elect run */
     uint32_t lease; /* HOOK: microseconds of leadership without a renewal */

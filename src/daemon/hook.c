@@ -189,7 +189,7 @@ static void begin_output(struct launch *l, struct journal *journal)
     snprintf(o->about.group, sizeof o->about.group, "%s", l->c->group[l->note->group]);
     snprintf(o->about.leader, sizeof o->about.leader, "%s", l->note->leader);
     o->about.term = l->note->term;
-    log_stream_open(&journal->stream, journal->options.json);
+    log_stream_open(&journal->stream, journal->options.json); /* close_all_but() has closed it */
 }
 
 /* A hook parent may outlive the process that started it, so it must not keep that process's sockets

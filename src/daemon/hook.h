@@ -34,6 +34,7 @@ bool hook_check_all(const struct config *c, uid_t user, struct text *complaint);
  * exited. */
 pid_t hook_start(const struct config *c, const struct config_member *me,
                  const struct guard_note *note, struct journal *journal, int held);
+/* Converts the wait status of a hook or a hook parent. */
 int hook_outcome(int status);
 
 #endif

@@ -19,8 +19,8 @@ struct hook_output {
     const char *hook;
     pid_t pid;
     int pipe;
-    size_t length; /* HOOK_OUTPUT_LINE + 1 if the line is cut */
-    int64_t second;
+    size_t length;     /* HOOK_OUTPUT_LINE + 1 if the line is cut */
+    int64_t second;    /* start of the current second */
     unsigned lines;    /* lines logged since then */
     uint64_t left_out; /* omitted lines that have not been reported yet */
     char line[HOOK_OUTPUT_LINE + sizeof "..."];

@@ -110,7 +110,7 @@ struct journal_shared {
 struct journal {
     struct journal_options options;
     struct log_stream stream;
-    char member[JOURNAL_NAME];
+    char member[JOURNAL_NAME]; /* empty if not known yet */
     struct journal_shared own, *shared;
     uint64_t count;
     struct journal_ring ring[JOURNAL_RINGS];
@@ -142,6 +142,7 @@ struct journal_cursor {
     uint64_t next[JOURNAL_RINGS];
 };
 
+/* Returns the entries in the order of writing; NULL at the end. */
 const struct journal_entry *journal_next(const struct journal *j, struct journal_cursor *c);
 
 /* For example, "2026-11-16T11:20:03.123Z". */

@@ -15,7 +15,7 @@
 
 struct log_stream {
     bool json;
-    bool journal;
+    bool journal; /* standard error is systemd's journal */
     const char *socket;
     int fd;
 };

@@ -45,11 +45,11 @@ enum order_outcome {
 };
 
 struct order {
-    uint64_t number;
+    uint64_t number; /* 0 if none */
     unsigned group;
     elect_term term;
     uint16_t leader;
-    const struct config_member *successor; /* may be NULL */
+    const struct config_member *successor; /* NULL if none was named */
     bool force, accepted;
     uid_t uid;
     pid_t pid;
@@ -71,7 +71,9 @@ struct orders {
  * failed. */
 void order_give(struct daemon *d, struct control_client *client, unsigned group,
                 const struct config_member *successor, bool force);
+/* Handles another member's order, and answers with the outcome. */
 void order_take(struct daemon *d, uint16_t from, const json_t *note);
+/* Handles the outcome of an order sent to another member. */
 void order_hear(struct daemon *d, uint16_t from, const json_t *note);
 /* Answers the client of an order once the group has a leader in a later term. Called whenever the
  * leader or its term changes. */

@@ -14,7 +14,7 @@
 #define PACE_BURST   20    /* turns */
 #define PACE_USERS   32
 #define PACE_RESIGN  PACE_BURST /* one second's worth of turns */
-#define PACE_FAILURE 4          /* turns */
+#define PACE_FAILURE 4          /* turns of a failure without a hand-over */
 #define PACE_DOUBLE  5          /* maximum number of doublings: up to 32 seconds */
 #define PACE_CALM    60000000   /* microseconds until a resignation no longer counts */
 

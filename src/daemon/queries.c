@@ -339,7 +339,7 @@ bool query_hears(const struct daemon *d, uint16_t id)
     for (unsigned i = 0; elect_member_peer(d->member, i, &p); i++)
         if (p.id == id)
             return p.session && elect_uv_now() - p.heard < (elect_time)suspicion;
-    return true;
+    return true; /* this member itself */
 }
 
 void query_messages(struct daemon *d, struct control_client *client, json_t *request)

@@ -114,6 +114,7 @@ static const char *reason_of(const struct recorder *r, const struct record *e)
     return NULL;
 }
 
+/* Adds "b resigns (WHY) -> EFFECT". */
 static void add_rule(const struct words *words, uint8_t me, const struct record *e, const char *why,
                      struct text *t)
 {

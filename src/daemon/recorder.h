@@ -22,7 +22,7 @@ struct record {
     elect_term term;
     uint32_t round;
     uint8_t group, event, from, origin;
-    uint8_t kind;
+    uint8_t kind;   /* enum record_kind */
     uint8_t change; /* enum record_change of a step */
     uint8_t reason; /* of a REFUSE; or enum elect_peer_news */
     struct elect_rule rule;
@@ -51,6 +51,7 @@ struct recorder {
 };
 
 void recorder_begin(struct recorder *r);
+/* Records news of a peer (enum elect_peer_news) for all groups. */
 void recorder_heard(struct recorder *r, uint8_t of, uint8_t news, elect_time now);
 /* `node` is the state after the step; NULL while the member starts. */
 void recorder_step(struct recorder *r, unsigned group, const struct elect_input *in,

@@ -31,7 +31,7 @@ struct run_connection {
     int fd;
     int channel; /* the guardian's end of the channel until it is sent; then -1 */
     struct ucred who;
-    uint8_t stage;
+    uint8_t stage;     /* enum run_stage */
     uint8_t contained; /* TALK_CGROUP and TALK_NAMESPACE */
     bool closing;
     bool loose;      /* its processes cannot be killed */
@@ -48,12 +48,12 @@ struct run_connection {
     uint32_t command;       /* process id; 0 if not known */
     char program[TALK_WHY]; /* name of the command; empty if not known */
     char stopped[TALK_WHY]; /* why it was told to stop; may be empty */
-    int64_t since;          /* microseconds since 1970 */
+    int64_t since;          /* start of its work, in microseconds since 1970 */
     unsigned group;
     elect_term term;
-    elect_time until;
-    elect_time promised[STORE_GROUPS];
-    bool asked[STORE_GROUPS];
+    elect_time until;                  /* latest deadline of its work */
+    elect_time promised[STORE_GROUPS]; /* latest deadlines given to the client */
+    bool asked[STORE_GROUPS];          /* the client is told about changes */
 };
 
 /* ---- for status and work ---- */
@@ -73,6 +73,7 @@ elect_time run_connection_promised(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */
 
+/* Returns a packet with the state of a group; the caller may set more fields. */
 struct talk run_connection_words(const struct work *w, enum talk_word word, unsigned group);
 /* A client that does not read is dropped. */
 void run_connection_send(struct run_connection *c, const struct talk *t);

@@ -290,7 +290,7 @@ static struct run_connection *first_in_line(const struct work *w, unsigned group
     for (struct run_connection *c = w->connections; c != NULL; c = c->next) { /* newest first */
         if (!is_waiting(c, group) || !c->healthy)
             continue;
-        bool chosen = c->channel < 0;
+        bool chosen = c->channel < 0; /* registered with the guardian */
         elect_time next = chosen ? now : run_queue_next_turn(c, group, now);
         if (next <= now)
             first = c;
@@ -388,7 +388,7 @@ static void stop_holder(struct work *w, unsigned group)
     if (c->told != 0)
         return;
     c->told = elect_uv_now();
-    if (c->until == 0) /* it did not ask for its deadline */
+    if (c->until == 0) /* it has not asked for its deadline, and will get none */
         c->until = elect_uv_now() + RETRY_DELAY;
     const char *why = w->calls->reason(w->context, group);
     snprintf(c->stopped, sizeof c->stopped, "%.*s", TALK_WHY - 1, why);

@@ -37,7 +37,7 @@ static void copy_reason(const struct talk *asked, char why[TALK_WHY])
 static void take_hold(struct run_connection *c, const struct talk *asked)
 {
     const struct work *w = c->work;
-    if (c->stage != RUN_IDLE) {
+    if (c->stage != RUN_IDLE) { /* its previous work may not have ended */
         run_connection_drop(c);
         return;
     }

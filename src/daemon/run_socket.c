@@ -43,7 +43,7 @@ static void readable(uv_poll_t *poll, int status, int events)
             return;
         }
         run_request(c, &t);
-        work_turn(c->work, c->group); /* c is freed later, if at all */
+        work_turn(c->work, c->group); /* a dropped c is only freed in a later turn */
     }
 }
 

@@ -22,7 +22,7 @@ int service_send(const char *path, const char *bytes, size_t size)
         return EINVAL;
     memcpy(at.sun_path, path, length);
     if (path[0] == '@')
-        at.sun_path[0] = '\0';
+        at.sun_path[0] = '\0'; /* abstract namespace */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;

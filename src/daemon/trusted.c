@@ -19,9 +19,9 @@ struct walk {
     const char *path;
     const char *name; /* at first the empty name of the root */
     size_t length;
-    int fd;
+    int fd;      /* the opened folder or program */
     bool shared; /* other users may write to it */
-    uid_t user;
+    uid_t user;  /* will execute the program */
     struct stat is;
     struct text *complaint;
 };
@@ -39,6 +39,7 @@ static const char *start_of(const char *path, char start[SHOWN])
     return start;
 }
 
+/* Call with the errno of the failed open. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];

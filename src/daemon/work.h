@@ -37,21 +37,21 @@ struct group_hooks {
     bool led;            /* on-leader was run in `term` and has not been undone */
     elect_term term;
     bool cancelled;
-    bool changes;
+    bool changes;        /* on-leader-change is due */
     elect_time again;    /* no retry before this */
     elect_time doubtful; /* a dead guardian's hook may be running until then */
 };
 
 struct group_work {
-    bool agreed; /* pre-leader agreed or is not set, so clients may see that it leads */
-    bool office; /* leads, although clients may not see it yet */
-    elect_time until;
-    elect_time last;               /* unreported work may continue until then */
+    bool agreed;      /* pre-leader agreed or is not set, so clients may see that it leads */
+    bool office;      /* leads, although clients may not see it yet */
+    elect_time until; /* end of the current or latest leadership */
+    elect_time last;  /* unreported work may continue until then */
     struct run_connection *holder; /* its command may be running; or NULL */
     bool yields;                   /* will hand over when no process of the last run can be alive */
     char yields_because[JOURNAL_TEXT];
-    elect_time ready;
-    bool is_void; /* no testament: a run's work cannot be killed */
+    elect_time ready; /* must not lead again before this */
+    bool is_void;     /* no testament: a run's work cannot be killed */
     struct group_hooks hooks;
     struct pace pace;
     struct pace_failures failures;
@@ -75,7 +75,7 @@ struct work {
     const struct config *config;    /* a reload changes what it points to */
     const struct config_member *me; /* points into `config`, even after a reload */
     const struct words *words;
-    struct journal *journal;
+    struct journal *journal; /* for hooks that the member itself runs */
     const struct work_calls *calls;
     void *context;
     /* Set by the daemon later. */
@@ -90,7 +90,7 @@ struct work {
     uint32_t serials;
     bool deposits_again; /* retry a testament that the guardian could not accept */
     uv_poll_t run_poll;
-    int run_socket;
+    int run_socket;                     /* -1 if not open */
     struct run_connection *connections; /* newest first */
     struct pace pace;                   /* all groups together */
     struct group_work group[STORE_GROUPS];
@@ -122,7 +122,7 @@ bool work_has_testament(const struct work *w, unsigned group);
 /* Does all that is due in a group: shows its state to clients, runs hooks, starts and stops runs,
  * and tells the member when all work has stopped. Must be called after every change. */
 void work_turn(struct work *w, unsigned group);
-/* At this time or earlier, for all groups. */
+/* Schedules work_turn() for all groups, at this time or earlier. */
 void work_wake(struct work *w, elect_time when);
 /* Makes the member hand over, unless it already is. `why` is logged as the cause. */
 struct elect_rule work_resign(struct work *w, unsigned group, const char *why);
