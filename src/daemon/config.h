@@ -1,5 +1,5 @@
 /*
- * The configuration is an INI file, which is the same on all members.
+ * The configuration is an INI file, the same on all members.
  *
  *     [cluster]
  *     id = 0f1e2d3c4b5a69788796a5b4c3d2e1f0
@@ -10,9 +10,9 @@
  *
  *     [group scheduler]
  *
- * The files *.conf in the folder conf.d next to this file are read after it, in the order of their
- * names, as if they were appended to it. Relative paths are resolved from the folder of the file.
- * Only the first mistake is reported, in one line: "FILE:LINE: what is wrong, and what to do".
+ * The *.conf files in the folder conf.d beside it are read in the order of their names, as if they
+ * were appended. Relative paths are resolved from the configuration file's folder. Only the first
+ * mistake is reported, in one line: "FILE:LINE: what is wrong, and what to do".
  */
 #ifndef ELECT_DAEMON_CONFIG_H
 #define ELECT_DAEMON_CONFIG_H

@@ -1,15 +1,14 @@
 /*
- * The control sockets. A client sends one request, which is a line of JSON, and receives one line
- * in reply; a watcher receives one line after another. The daemon refuses clients that exceed the
- * limit, disconnects slow clients, and never waits for a client.
+ * The control sockets. A client sends one request, a line of JSON, and receives one line in reply;
+ * a watcher receives one line after another. The daemon refuses clients beyond a limit, disconnects
+ * slow ones, and never waits for a client.
  *
- * In each turn of the event loop, the daemon accepts one connection on each socket and serves one
- * client, so that a thousand clients delay the member no longer than one client does. A request
- * stays in the kernel until all of it has arrived. Until then, a client costs only a descriptor and
- * a struct control_client.
+ * In each turn of the event loop, the daemon accepts one connection per socket and serves one
+ * client, so a thousand clients delay the member no more than one does. A request stays in the
+ * kernel until it is complete. Until then, a client costs a descriptor and a struct control_client.
  *
- *     status    0660    queries, for the group of the daemon
- *     admin     0600    changes, for the user of the daemon and for root
+ *     status    0660    queries, for the daemon's group
+ *     admin     0600    changes, for the daemon's user and for root
  *     run       0660    work that depends on leadership (run_socket.c), in packets, for run-group
  *
  * Requests never contain a path or a command.

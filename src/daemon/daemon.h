@@ -3,13 +3,13 @@
  * manager.
  *
  *     daemon.c     starts, runs and stops the member
- *     answers.c    answers the verbs of the control sockets that change something
- *     queries.c    answers the verbs that only read
+ *     answers.c    answers the control sockets' verbs that change something
+ *     queries.c    answers the read-only verbs
  *     inquiry.c    asks other members about flight recorders, settings and clocks
  *     orders.c     sends orders to hand over to the leader
  *     doctor.c     reports problems and their remedies
  *     reload.c     reads the configuration again
- *     resolve.c    looks up the host names of other members
+ *     resolve.c    looks up the other members' host names
  *
  * Only these files use struct daemon.
  */

@@ -1,22 +1,21 @@
 /*
- * The guardian is the parent of the process of the member; in this file, "the member" means that
- * process. The guardian forks the member before any key is read, so the guardian never holds a key.
- * The guardian keeps the sockets of the member, and a channel to each run whose command may be
- * running because the member leads. It also keeps the testaments that the member deposits. A
- * testament is a message that is sent after the death of the member, and releases its term early.
- * The guardian also runs the hooks. When waitpid() reports that the member is dead, the guardian
+ * The guardian is the parent of the member process. It forks the member before any key is read, so
+ * it never holds a key. It keeps the member's sockets, a channel to each run whose command may be
+ * running, and the member's testaments. A testament is a death report: a message to the other
+ * members that releases the dead member's term early. The guardian also runs the hooks. When
+ * waitpid() reports the member's death, the guardian
  *
- *  1. reads the last notes of the member, which may void a testament;
+ *  1. reads the member's last notes, which may void a testament;
  *  2. kills the running hooks, and waits until all of their processes are gone;
- *  3. runs on-follower for each group in which on-leader was run, and kills the processes that
+ *  3. runs on-follower for each group with an on-leader to undo, and kills the processes that
  *     on-follower leaves behind;
- *  4. waits until every run that works in the group reports that its work has stopped; if the
- *     channel of a run closes without that report, the testament waits for one lease;
- *  5. waits until the deadlines of all clients have passed;
+ *  4. waits until every run in the group reports that its work has stopped; if a run's channel
+ *     closes without a report, the testament waits for one lease;
+ *  5. waits until all deadlines given to clients have passed;
  *  6. sends the testament three times on all links, unless the lease has ended by then.
  *
  * A member that is stopped (SIGSTOP) is not dead. If the guardian dies, the member itself runs
- * on-follower if necessary, hands over leadership in every group, and exits.
+ * on-follower if necessary, hands over all groups, and exits.
  */
 #ifndef ELECT_DAEMON_GUARDIAN_H
 #define ELECT_DAEMON_GUARDIAN_H

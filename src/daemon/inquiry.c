@@ -1,5 +1,5 @@
 /*
- * Reads the flight recorder of this member or of another member, and asks other members for their
+ * Reads the flight recorder, of this member or another one, and asks other members for their
  * settings, clocks and work. Members send questions and answers as notes, over their sessions:
  *
  *     {"ask": 7, "group": "main", "from": -200}
@@ -10,12 +10,11 @@
  *     {"clock": 1234567, "now_us": 7654321, "work": {"main": [4711, 1763500000000000]},
  *      "ready": ["main"]}
  *
- * Each note is one datagram, which may be lost; a client then repeats its question. The clocks of
- * two members differ, so an answer contains the time by the clock of the answering member. The
- * client also receives the times at which this member sent the question and received the answer, by
- * this member's own clock. `work` contains the process id (0: unknown) and the start of the work in
- * each group, which elect status shows on other members. `ready` contains the groups in which a
- * healthy run works or waits. orders.h describes further notes.
+ * Each note is one datagram, which may be lost; a client then repeats its question. Clocks differ,
+ * so an answer contains the time by the clock of the member that answers. The client also receives
+ * the times of the question and the answer by the clock of the member that asked. `work` contains
+ * the process id (0: unknown) and the start of the work in each group, for elect status on other
+ * members. `ready` contains the groups with a healthy run. orders.h describes further notes.
  */
 #include "daemon.h"
 

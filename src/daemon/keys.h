@@ -1,6 +1,6 @@
 /*
- * The key file has one line for each accepted key, with its number and 64 hexadecimal digits. The
- * member uses the first key for its own packets. Only the owner of the file may read it.
+ * The key file has one line for each accepted key: its number and 64 hexadecimal digits. The first
+ * key is for the member's own packets. Only the file's owner may read it.
  *
  *     1 8f0c...
  */

@@ -1,6 +1,6 @@
 /*
- * Formats a line of the log in three forms. The line is a JSON object, whose keys docs/formats.md
- * lists; the other two forms are derived from this object.
+ * Formats a log line in three forms. The line is a JSON object with the keys of docs/formats.md;
+ * the other two forms are derived from it.
  *
  *     JSON     the object                           elect daemon -o json
  *     pairs    level=notice group=main text="..."   elect daemon

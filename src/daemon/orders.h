@@ -1,16 +1,15 @@
 /*
- * Orders to hand over the leadership of a group: `elect resign` and `elect transfer`. Any member
- * accepts such an order and sends it to the leader, in notes over their session:
+ * Orders to hand over a group's leadership: `elect resign` and `elect transfer`. Any member accepts
+ * an order and sends it to the leader, in notes over their session:
  *
  *     {"order": 8589934593, "group": "main", "term": 327681, "to": "b", "force": false,
  *      "uid": 0, "pid": 4242}                                    to: null if none is named
  *     {"ordered": 8589934593, "group": "main", "outcome": "accepted"}
  *
- * A note may be lost, so the order is sent again every second until its outcome is known. Two
- * things keep the leader from carrying an order out twice: the leader remembers the number of the
- * last order that it received from each member for each group, and an order names the term that it
- * ends, which is never used again (handover.c). If no outcome ever arrives, the term of the next
- * leader still shows whether the leader has resigned.
+ * Notes may be lost, so an order is sent every second until its outcome is known. The leader does
+ * not carry it out twice: it remembers the number of the last order from each member for each
+ * group, and an order names the term that it ends, which is never used again (handover.c). If no
+ * outcome arrives, the term of the next leader still shows whether the leader has resigned.
  */
 #ifndef ELECT_DAEMON_ORDERS_H
 #define ELECT_DAEMON_ORDERS_H

@@ -1,7 +1,6 @@
 /*
- * A connection to the run socket. The other end is either an elect run, which waits until it may
- * start its command, or a client, which asks how long the member will lead (see talk.h). The files
- * run_*.c share this header:
+ * A connection to the run socket: either an elect run, which waits until it may start its command,
+ * or a client, which asks how long the member will lead (see talk.h). Shared by the run_*.c files:
  *
  *     run_socket.c      accepts connections and reads packets
  *     run_requests.c    answers each packet

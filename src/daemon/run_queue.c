@@ -1,14 +1,11 @@
 /*
  * Decides which run of a group may start its command while the member leads, and when it must stop.
- * A run waits twice: until it may register with the guardian, and then until it may start its
- * command.
+ * Each run is registered with the guardian before it starts its command, so that the guardian can
+ * wait for the end of the run if the member dies. A run therefore waits twice:
  *
  *     IDLE --join--> WAITS --turn--> REGISTERS --acknowledged--> WAITS --turn--> HOLDS
  *     HOLDS --told to stop, lease over--> LATE
  *     any --leave--> IDLE
- *
- * Each run registers with the guardian before it starts its command, so that the guardian can wait
- * for the end of the run if the member dies.
  */
 #include "run_queue.h"
 

@@ -1,24 +1,24 @@
 /*
- * Checks the program of a hook before the daemon executes it. A user who can modify or replace such
- * a program gains the rights of the daemon. Therefore these functions walk the path from /, one
- * name at a time, without following symbolic links, and check the opened descriptors, not the
- * names. The checks are repeated before every execution.
+ * Checks a hook's program before the daemon executes it. A user who can change or replace the
+ * program gains the daemon's rights. These functions therefore walk the path from /, one name at a
+ * time, without following symbolic links, and check the opened descriptors instead of the names.
+ * The checks are repeated before every execution.
  *
- * Each folder, and the program, must belong to root or to the user of this process, and must not be
+ * Each folder, and the program, must belong to root or to this process's user, and must not be
  * writable for its group or for others. (The group bits include the permissions of an access list.)
  *
  * A folder like /tmp is an exception: others may write to it, but it belongs to root and has the
- * sticky bit, so that other users can neither rename nor remove files of root or of this user in
- * it. Files and folders that other users create there belong to these users and are refused. Other
- * users cannot place a folder of root or of this user there, because a folder cannot be linked, and
- * moving a folder needs write access to it. They can place two things there that do not belong to
- * them, and both are refused:
- * - a regular file of another user: they can link to it, or move it from a folder of their own.
- *   Therefore the program must not be directly in such a folder, but in a folder inside it.
+ * sticky bit, so other users can neither rename nor remove files of root or of this user in it.
+ * Files and folders that they create there are their own, and are refused. They cannot place a
+ * folder of root or of this user there, because a folder cannot be linked, and moving one needs
+ * write access to it. They can place two things there that do not belong to them, and both are
+ * refused:
+ * - a regular file of another user, which they link or move from a folder of their own. The program
+ *   must therefore not be directly in such a folder, but in a folder inside it.
  * - a file system that they have mounted: with FUSE they choose the owner of each file.
  *
- * The checks do not protect against a process that opened the file for writing before the file got
- * its present owner.
+ * There is no protection against a process that opened the file for writing before the file got its
+ * present owner.
  */
 #ifndef ELECT_DAEMON_TRUSTED_H
 #define ELECT_DAEMON_TRUSTED_H

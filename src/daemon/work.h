@@ -1,19 +1,18 @@
 /*
- * Manages the work on this machine that may be done only while its member leads, and finds out when
- * all of it has stopped:
+ * Manages the work on this machine that needs the member's leadership, and finds out when all of it
+ * has stopped:
  *
  *     a run        works until it reports that its work has ended            run_queue.c
  *     clients      work until the deadline that they were told               run_connection.c
- *     hooks        on-leader begins work, which on-follower ends             hooks.c
+ *     hooks        on-leader begins work, and on-follower ends it            hooks.c
  *
- * Clients see the member as a leader as soon as the hook pre-leader agrees. When leadership ends,
- * or must be handed over, these files tell all work to stop. When all work has stopped, they report
- * this to the member, which may then release its term before the lease ends. Work that ends without
- * a report may have left processes behind. The member then waits until the last deadline of that
- * work has passed.
+ * Clients see the member lead once the pre-leader hook agrees. When leadership ends or must be
+ * handed over, all work is told to stop. Once it has, the member is told, and may release its term
+ * before the lease ends. Work that ends without a report may have left processes behind; the member
+ * then waits for that work's last deadline.
  *
- * These files do not include daemon.h. They have access to the daemon only through the first fields
- * of struct work.
+ * These files do not include daemon.h. They reach the daemon only through the first fields of
+ * struct work.
  */
 #ifndef ELECT_DAEMON_WORK_H
 #define ELECT_DAEMON_WORK_H
