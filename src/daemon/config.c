@@ -109,7 +109,7 @@ bool config_has_hooks(const struct config *c)
     return has;
 }
 
-/* Warns about an even number of voters: it tolerates no more failures than one voter less. */
+/* Warns about an even number of voters: it tolerates no more failures than one voter fewer. */
 void config_warning(const struct config *c, char warning[CONFIG_WARNING])
 {
     unsigned voters = 0;

@@ -224,7 +224,7 @@ static bool locate(struct config *c, const char *path, int line)
     text_clear(&c->complaint);
     char clean[CONFIG_PATH + 32];
     snprintf(clean, sizeof clean, "%s", path);
-    text_clean(clean); /* for terminals */
+    text_clean(clean); /* no control characters on a terminal */
     text_add(&c->complaint, clean);
     if (line > 0) {
         text_add(&c->complaint, ":");

@@ -24,7 +24,7 @@ struct finding {
     char what[DOCTOR_TEXT], remedy[DOCTOR_TEXT];
 };
 
-/* Decides when to log a finding. */
+/* History of a finding, to decide when to log it. */
 struct finding_seen {
     const char *area;
     int group;

@@ -47,10 +47,10 @@ struct estate {
     bool cancelled;
     bool killed; /* the hook parent was killed: its children may still be running */
     bool cut_short;
-    struct guard_note hook;  /* latest hook */
-    struct guard_note ended; /* for on-follower */
+    struct guard_note hook;  /* note that started the latest hook */
+    struct guard_note ended; /* note that starts on-follower */
     unsigned sent;
-    int64_t first; /* 0 if not known yet */
+    int64_t first; /* when to send it first; 0 if not known yet */
     struct elect_testament testament;
 };
 

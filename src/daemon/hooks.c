@@ -22,8 +22,8 @@ bool hooks_rest(const struct work *w, unsigned group)
     return !h->led && (h->serial == 0 || h->hook == HOOK_ON_LEADER_CHANGE);
 }
 
-/* Gives up on-follower. The work that on-leader has started may go on, so the term must not be
- * released before the lease ends. */
+/* Gives up on the on-follower hook. Work that on-leader has started may go on, so the term must not
+ * be released before the lease ends. */
 static void leave_undone(struct work *w, unsigned group)
 {
     struct group_work *g = &w->group[group];

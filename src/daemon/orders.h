@@ -61,7 +61,7 @@ struct order_handled {
 };
 
 struct orders {
-    uint64_t last;                                             /* latest number used here */
+    uint64_t last;                                             /* latest number given here */
     struct order given[STORE_GROUPS];                          /* latest from a client */
     struct order_handled handled[SESSION_PEERS][STORE_GROUPS]; /* latest from each member */
 };

@@ -18,7 +18,7 @@ enum record_change { RECORD_NO_CHANGE, RECORD_LEADS, RECORD_STOPPED_LEADING };
 struct record {
     elect_time at;
     elect_set set;   /* receivers of a sent message, or list in a received one */
-    elect_time over; /* when the lost leadership can have ended at the latest */
+    elect_time over; /* latest time when the lost leadership can have ended */
     elect_term term;
     uint32_t round;
     uint8_t group, event, from, origin;
@@ -37,7 +37,7 @@ struct reel {
 struct recorder {
     struct reel all, loud;
     struct record entries[RECORDER_ENTRIES], loud_entries[RECORDER_LOUD];
-    struct record sign[64]; /* by group: last routine step, if not in `loud` yet */
+    struct record sign[64]; /* by group: last routine step, unless already in `loud` */
     struct {
         bool leads;
         elect_time until; /* end of leadership without a renewal */

@@ -38,7 +38,7 @@ struct run_connection {
     bool registered; /* the guardian has its channel, under `serial` */
     uint32_t serial;
     bool reported;
-    bool healthy;             /* true without a health check */
+    bool healthy;             /* true if there is no health check */
     char complaint[TALK_WHY]; /* empty unless the health check has failed */
     bool yields;              /* hand over if it dies while it works */
     elect_time told;          /* 0 if it was not told to stop */

@@ -45,7 +45,7 @@ static void take_hold(struct run_connection *c, const struct talk *asked)
     if (group < 0)
         return;
     c->group = (unsigned)group;
-    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would wait forever */
+    if (!config_may_lead(w->me) && !w->group[group].office) { /* it would never get its turn */
         char why[sizeof((struct talk){0}.why)];
         snprintf(why, sizeof why, "%.63s never leads: its role is %s", w->me->name,
                  config_role(w->me));

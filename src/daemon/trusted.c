@@ -39,7 +39,7 @@ static const char *start_of(const char *path, char start[SHOWN])
     return start;
 }
 
-/* Call with the errno of the failed open. */
+/* errno tells why the current name could not be opened. */
 static bool refuse_missing(const struct walk *w)
 {
     char until[PATH_MAX];

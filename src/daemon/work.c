@@ -29,7 +29,7 @@ void work_deposit(struct work *w, const struct elect_testament *testament)
 {
     if (!work_is_guarded(w) || !w->config->testament || w->group[testament->group].is_void)
         return;
-    if (!guardian_channel_deposit(w->guard.channel, testament)) /* retry later */
+    if (!guardian_channel_deposit(w->guard.channel, testament)) /* try again later */
         w->deposits_again = true;
 }
 
@@ -52,7 +52,7 @@ void work_configure(struct work *w)
         else if (!work_tell_guardian(w, &note, -1) && work_is_guarded(w))
             w->deposits_again = true;
     }
-    work_wake(w, elect_uv_now()); /* for lead-only-with-runner */
+    work_wake(w, elect_uv_now()); /* lead-only-with-runner may have changed */
 }
 
 void work_tick(struct work *w)

@@ -63,7 +63,7 @@ struct work_calls {
     void (*stop)(void *context, const char *why);
     /* Called when the result of work_shown() may have changed. */
     void (*show)(void *context, unsigned group);
-    /* Why the group is in the state that clients see, and the reason for its next state. */
+    /* The cause of the state that clients see, and of the next state. */
     const char *(*reason)(void *context, unsigned group);
     void (*set_reason)(void *context, unsigned group, const char *reason);
 };
