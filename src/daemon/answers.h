@@ -33,7 +33,7 @@ elect_set query_aside(const struct daemon *d, unsigned group);
 /* Returns true if this member has heard from the other one within the suspicion time, so the other
  * member can probably answer or take over now. */
 bool query_hears(const struct daemon *d, uint16_t id);
-/* Returns the numbers of the member's keys, beginning with the key in use. */
+/* The first key is in use. */
 json_t *query_keys(const struct daemon *d);
 
 #endif

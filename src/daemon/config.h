@@ -120,8 +120,8 @@ struct config {
     struct config_member member[SESSION_PEERS];
     char group[STORE_GROUPS][CONFIG_NAME];
     bool lead_only_with_runner[STORE_GROUPS];
-    struct text complaint; /* first mistake */
-    size_t reason;         /* offset in `complaint` of the text after FILE:LINE */
+    struct text complaint;
+    size_t reason; /* offset in `complaint` of the text after FILE:LINE */
 };
 
 /* Reads the configuration file and its conf.d. Returns false, with a complaint, if there is a
@@ -148,7 +148,7 @@ enum elect_error config_elect(const struct config *c, struct elect_config *e);
  * the suspicion time if that is longer. */
 int64_t config_link_silence(const struct elect_config *e);
 
-/* Find a member by name or by id. Return NULL if there is none. */
+/* Return NULL if there is none. */
 const struct config_member *config_member(const struct config *c, const char *name);
 const struct config_member *config_member_with(const struct config *c, uint16_t id);
 const char *config_name(const struct config *c, uint16_t id);
@@ -162,7 +162,6 @@ void config_socket_path(const struct config *c, uint16_t id, const char *which,
  * path would be too long for a socket address. */
 void config_make_absolute(char path[CONFIG_FILE]);
 
-/* Parses HOST:PORT. Returns false if HOST is neither an address nor a name. */
 bool config_address(const char *text, union elect_address *address, struct config_host *host);
 
 /* Returns the index of the named group or, if `name` is NULL, of the only group. Returns -1, with

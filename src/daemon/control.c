@@ -312,7 +312,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     int fd = status == 0 ? accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0) {
         if (status != 0 || errno == EMFILE || errno == ENFILE)
-            uv_poll_stop(poll); /* until control_tick() */
+            uv_poll_stop(poll); /* until the next tick */
         return;
     }
     enum control_which which = (enum control_which)(door - c->door);

@@ -68,7 +68,7 @@ struct control {
     uv_loop_t *loop;
     struct control_door door[CONTROL_COUNT];
     unsigned most; /* maximum number of clients per socket; 0 before the first control_open() */
-    int ready;     /* epoll descriptor */
+    int ready;
     uv_poll_t poll;
     uv_timer_t late;
     struct control_client *clients, *gone; /* gone: disconnected, to be freed later */
@@ -94,8 +94,8 @@ bool control_watch(struct control_client *client);
 /* Sends a line to a watcher, or disconnects a watcher that is too slow. Takes over the caller's
  * reference to `line`. */
 void control_tell(struct control_client *client, json_t *line);
-/* Makes the client wait for control_answer(). After `patience` milliseconds, refuses it with the
- * reason `late`. */
+/* After `patience` milliseconds without control_answer(), refuses the client with the reason
+ * `late`. */
 void control_wait(struct control_client *client, uint64_t patience, const char *late);
 /* Accepts connections again after the process has run out of descriptors. Called every second. */
 void control_tick(struct control *c);

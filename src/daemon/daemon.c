@@ -272,7 +272,7 @@ static void heard_of(void *context, uint16_t id, enum elect_peer_news news)
     };
     struct daemon *d = context;
     const char *name = config_name(&d->config, id), *what = texts[news];
-    const char *cause = strstr(what, ": "); /* the text after the colon */
+    const char *cause = strstr(what, ": ");
     if (news == ELECT_PEER_OPENED)
         d->is_silent[index_of(d, id)] = false;
     char text[JOURNAL_TEXT];
@@ -460,7 +460,6 @@ static void leave(struct daemon *d)
 
 static void leaves(uv_timer_t *timer) { leave(timer->data); }
 
-/* Starts the shutdown: hands over every group, and keeps the member from being elected again. */
 static void stop(struct daemon *d, enum level level, const char *why)
 {
     if (d->stopping)

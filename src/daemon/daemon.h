@@ -27,7 +27,6 @@
 
 #define DAEMON_ADDRESS 64
 
-/* A group's state, as clients see it. */
 struct watched {
     struct elect_news news;
     bool paused;
@@ -69,7 +68,7 @@ struct daemon {
     char address[ELECT_UV_LINKS][DAEMON_ADDRESS];
     struct watched group[STORE_GROUPS];
     bool link_up[SESSION_PEERS][ELECT_UV_LINKS];
-    bool is_silent[SESSION_PEERS]; /* reported in the log as down or cut off */
+    bool is_silent[SESSION_PEERS];
     struct {
         unsigned tick;
         enum elect_peer_news news;

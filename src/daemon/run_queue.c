@@ -86,7 +86,7 @@ void run_queue_leave(struct run_connection *c)
     if (g->holder == c)
         g->holder = NULL;
     c->voids = false;
-    if (g->is_void && !has_loose(w, c->group)) { /* the group may have a testament again */
+    if (g->is_void && !has_loose(w, c->group)) {
         g->is_void = false;
         elect_member_deposit(w->member, c->group);
     }

@@ -15,7 +15,6 @@ void run_queue_turn(struct work *w, unsigned group);
 void run_queue_resign(struct work *w, unsigned group);
 /* Handles the guardian's answer to a registration: done, or no room for another run. */
 void run_queue_acknowledged(struct work *w, const struct guard_note *note);
-/* Handles the guardian's death. No run can register any more. */
 void run_queue_unguarded(struct work *w);
 /* Gives up on a run that was told to stop, once its lease has ended and all of its packets have
  * been read. */
@@ -25,8 +24,7 @@ unsigned run_queue_waiting(const struct work *w, unsigned group);
  * runs is healthy, or the group needs a run and there is none. Returns NULL if it may lead. */
 const char *run_queue_why_aside(const struct work *w, unsigned group);
 bool run_queue_has_healthy(const struct work *w, unsigned group);
-/* Returns how long this member must still wait after a failed run, in microseconds; 0 if not at
- * all. */
+/* In microseconds; 0 if this member need not wait after a failed run. */
 elect_time run_queue_backs_off(const struct work *w, unsigned group);
 
 /* ---- for run_*.c ---- */

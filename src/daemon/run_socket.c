@@ -66,7 +66,7 @@ static void connected(uv_poll_t *poll, int status, int events)
     (void)events;
     int fd = status == 0 ? accept4(w->run_socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
     if (fd < 0 && (status != 0 || errno == EMFILE || errno == ENFILE))
-        uv_poll_stop(poll); /* until run_socket_tick() */
+        uv_poll_stop(poll); /* until the next tick */
     struct run_connection *c = fd >= 0 ? calloc(1, sizeof *c) : NULL;
     if (c == NULL || uv_poll_init(w->loop, &c->poll, fd) != 0) {
         if (fd >= 0)

@@ -19,7 +19,7 @@ struct walk {
     const char *path;
     const char *name; /* at first the empty name of the root */
     size_t length;
-    int fd;      /* the opened folder or program */
+    int fd;
     bool shared; /* other users may write to it */
     uid_t user;  /* will execute the program */
     struct stat is;

@@ -56,7 +56,6 @@ struct group_work {
     struct pace_failures failures;
 };
 
-/* Callbacks to the daemon. */
 struct work_calls {
     void (*log)(void *context, const struct journal_note *note);
     /* Hands over all groups and exits. */
@@ -69,7 +68,7 @@ struct work_calls {
 };
 
 struct work {
-    /* Set by the daemon before work_begin(). */
+    /* Set before work_begin(). */
     uv_loop_t *loop;
     const struct config *config;    /* a reload changes what it points to */
     const struct config_member *me; /* points into `config`, even after a reload */
@@ -77,7 +76,7 @@ struct work {
     struct journal *journal; /* for hooks that the member itself runs */
     const struct work_calls *calls;
     void *context;
-    /* Set by the daemon later. */
+    /* Set later. */
     struct elect_member *member; /* NULL before the start and after the stop */
     bool over;                   /* about to exit: start no more work */
     bool leaves;                 /* handing over before exit: must not be elected */
@@ -87,7 +86,7 @@ struct work {
     uv_poll_t guard_poll;
     uv_timer_t wake;
     uint32_t serials;
-    bool deposits_again; /* retry a testament that the guardian could not accept */
+    bool deposits_again;
     uv_poll_t run_poll;
     int run_socket;                     /* -1 if not open */
     struct run_connection *connections; /* newest first */
@@ -107,13 +106,11 @@ void work_news(struct work *w, const struct elect_news *news);
 /* Returns the group's state as clients see it: as announced by the member, but without leadership
  * before pre-leader agrees. */
 struct elect_news work_shown(const struct work *w, unsigned group);
-/* Informs hooks and clients of a change in what work_shown() returns. */
 void work_changed(struct work *w, unsigned group, bool another_leader);
 /* Applies the settings that a reload can change: testament, testament-delay and
  * lead-only-with-runner. */
 void work_configure(struct work *w);
 void work_deposit(struct work *w, const struct elect_testament *testament);
-/* Returns true if the guardian has a testament to send when the member dies. */
 bool work_has_testament(const struct work *w, unsigned group);
 
 /* ---- for the daemon, hooks and runs ---- */
