@@ -279,6 +279,10 @@ class Player:
             for self.here in list(self.machines) if "# on every member" in line else [here]:
                 self.ends(bare, shown, comments)
             self.here = here
+            after = AFTER.get(self.name, {}).get(bare)
+            if after:
+                self.met.add(bare)
+                after(self)
             return None
         going = self.start(bare)
         pattern, then = WHEN.get(self.name, {}).get(bare, (None, None))
@@ -293,16 +297,17 @@ class Player:
 
     def block(self, text, shown):
         """Runs a block of commands, one on each line. Commands that continue to run must print every line that the block shows,
-        in any order."""
+        in any order. The other commands of such a block must only succeed."""
         comments, going, lines = "", [], text.replace("\\\n", "").splitlines()
         alone = [line for line in lines if line and not line.startswith("#")]
+        goes_on = any(map(GOES_ON.search, alone))
         for line in lines:
             if line.startswith("#"):
                 comments += line
             elif line:
-                clear = shown is None or GOES_ON.search(line) or len(alone) == 1
+                clear = shown is None or goes_on or len(alone) == 1
                 check(f"{self.name}: a block with output has only one command", clear, text)
-                going.append(self.command(line, comments, shown))
+                going.append(self.command(line, comments, None if goes_on else shown))
                 comments = ""
         if shown is None or not any(going):
             return
@@ -313,7 +318,7 @@ class Player:
             if not missing or time.monotonic() > limit:
                 break
             time.sleep(0.02)
-        check(f"{self.name}: {alone[-1]} prints what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
+        check(f"{self.name}: {next(filter(None, going)).line} prints what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
 
     def session(self, text):
         """Runs each command after a $, and compares the output with the document."""
@@ -382,7 +387,7 @@ class Player:
                 self.c(text)
             elif kind not in ("heading", "", *LANGUAGES):
                 check(f"{self.name}: the language of a fence is known", False, kind)
-        for table in (CANNOT, SHOWN, EXITS, WHEN, AGAIN, DIRECTIONS):
+        for table in (CANNOT, SHOWN, EXITS, WHEN, AFTER, AGAIN, DIRECTIONS):
             for words in set(table.get(self.name, {})) - self.met:
                 check(f"{self.name} still contains: {words}", False, "or else remove it from the list")
 
@@ -429,10 +434,13 @@ def b_leads(p):
     check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
 
-def kill_the_leader(p):
-    """Waits until c is the heir of b, then kills b."""
+def c_is_next(p):
+    """Waits until c is the heir of b."""
     soon("c is the heir", lambda: group(p, "b").get("heir") == "c")
-    os.kill(soon("b answers", lambda: status(p, "b"))["pid"], signal.SIGKILL)
+
+
+def c_takes_over(p):
+    """Waits until the guardian of b has ended and c leads."""
     check("the guardian of b ends, too", p.latest("daemon .*--id b").process.wait(PATIENCE) == 128 + signal.SIGKILL)
     soon("another member takes over", lambda: group(p, "c").get("leader") in ("a", "c"))
     lead(p, "c")
@@ -570,7 +578,7 @@ WHEN = {  # commands that continue to run, with the line that they must print an
     "docs/tutorial.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),
-        "build/elect watch -c demo/elect.conf --id a": ("b leads", kill_the_leader),
+        "build/elect watch -c demo/elect.conf --id a": ("b leads", c_is_next),
     },
     "examples/README.md": {
         "client demo/state/member-1.status": ("^works with token", None),
@@ -584,6 +592,10 @@ WHEN = {  # commands that continue to run, with the line that they must print an
         "elect run --respawn -c demo/elect.conf --id a -- examples/cron.sh table": ("a, with token", None),
         "for m in 1 2 3; do embed $m KEY 7501 7502 7503 & done": ("^works with token", None),
     },
+}
+KILL = "kill -9 $(build/elect status -c demo/elect.conf --id b -o json | grep -m1 '\"pid\"' | tr -dc 0-9)"
+AFTER = {  # commands that end, with the direction that follows them
+    "docs/tutorial.md": {KILL: c_takes_over},
 }
 AGAIN = {  # commands that may fail on a slow machine, with the direction that is called before a repetition
     "docs/tutorial.md": {"build/elect resign -c demo/elect.conf --id a": b_is_next},
