@@ -459,6 +459,11 @@ def start_b_again(p):
     b_is_next(p)
 
 
+def require_a_run(p):
+    with (p.folder / "demo/elect.conf").open("a") as file:
+        file.write("lead-only-with-runner = yes\n")
+
+
 def quick_start(p):
     """Starts three members and waits until a leads."""
     build = "build/elect"
@@ -602,7 +607,7 @@ AGAIN = {  # commands that may fail on a slow machine, with the direction that i
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }
 DIRECTIONS = {  # words of a document, with the direction that they select
-    "docs/tutorial.md": {"Start b again": start_b_again},
+    "docs/tutorial.md": {"Start b again": start_b_again, "add the line `lead-only-with-runner = yes`": require_a_run},
     "examples/README.md": {"Then start the three members": quick_start},
     "docs/operations.md": {
         "Lines after `$` are commands": three_machines,
