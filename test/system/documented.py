@@ -234,6 +234,7 @@ class Player:
             if "elect daemon" in going.line:
                 fine = going.process.returncode in (0, 128 + signal.SIGKILL)
                 check(f"{self.name}: exit of {going.line}", fine, *going.said()[-3:])
+        self.going.clear()
 
     # -- one command --
 
@@ -607,7 +608,8 @@ AGAIN = {  # commands that may fail on a slow machine, with the direction that i
     "docs/operations.md": {"sudo -u elect elect init": take_state_away},
 }
 DIRECTIONS = {  # words of a document, with the direction that they select
-    "docs/tutorial.md": {"Start b again": start_b_again, "add the line `lead-only-with-runner = yes`": require_a_run},
+    "docs/tutorial.md": {"Start b again": start_b_again, "add the line `lead-only-with-runner = yes`": require_a_run,
+                         "Stop the daemons and the copies": Player.end},
     "examples/README.md": {"Then start the three members": quick_start},
     "docs/operations.md": {
         "Lines after `$` are commands": three_machines,
