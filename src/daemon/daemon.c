@@ -641,6 +641,19 @@ static void log_start(struct daemon *d)
     daemon_log(d, JOURNAL_STARTED, -1, text);
 }
 
+/* A key of the terminal signals this process, and the guardian passes the same signal on. The
+ * second one may arrive when the first has already ended the loop, and must not kill the process.
+ */
+static void ignore_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int daemon_run(struct daemon *d, const struct config *config, const struct config_member *me,
                struct enrolment *e, const struct guard *guard, const struct journal_options *log)
 {
@@ -668,6 +681,7 @@ int daemon_run(struct daemon *d, const struct config *config, const struct confi
     service_say("READY=1");
     tell_service(d);
     uv_run(&d->loop, UV_RUN_DEFAULT);
+    ignore_signals();
     close_all(d);
     return d->status;
 }
