@@ -1,9 +1,9 @@
-/* Tracks the addresses of the peers. The address of a dynamic peer is the one from which its
- * packets come. Such a peer may move to another address while it runs, but an attacker that replays
- * its packets from elsewhere must not be able to change its address. */
+/* Tracks the addresses of the peers. A dynamic peer is reached at the source address of its
+ * packets. It may move to another address while it runs, but an attacker that replays its packets
+ * from elsewhere must not be able to change its address. */
 #include "member.h"
 
-#define MOVED_PACKETS 5 /* after this many packets from a new address, a dynamic peer has moved */
+#define MOVED_PACKETS 5 /* packets needed from a new address before a dynamic peer has moved */
 
 unsigned member_peer_with(const struct elect_member *m, uint16_t id)
 {
@@ -28,10 +28,10 @@ static void move(struct elect_member *m, unsigned peer, unsigned link,
     member_deposit_anew(m);
 }
 
-/* A dynamic peer counts as moved when, for at least the suspicion time, its newest packets have all
- * come from one new address, and there were at least MOVED_PACKETS of them. An attacker that relays
- * the peer's packets from another address cannot move the peer while packets still arrive from the
- * known address, even if the attacker's copies arrive first. */
+/* A dynamic peer has moved once its newest packets, at least MOVED_PACKETS of them, have all come
+ * from one new address for at least the suspicion time. An attacker that relays the peer's packets
+ * from another address cannot move the peer while packets still arrive from the known address, even
+ * if the attacker's copies arrive first. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from)
 {

@@ -1,4 +1,4 @@
-/* The alarm is a timerfd on CLOCK_BOOTTIME, which libuv polls. */
+/* The alarm: a timerfd on CLOCK_BOOTTIME, polled by libuv. */
 #include "alarm.h"
 
 #include "../base/clock.h"
@@ -17,9 +17,8 @@ static void arm(const struct alarm *c, const struct itimerspec *spec)
     timerfd_settime(c->fd, TFD_TIMER_ABSTIME, spec, NULL);
 }
 
-/* Counts a stall if the alarm is late by more than its patience. alarm_set() also calls this
- * function: after a stall, the loop may handle waiting packets, and so set the alarm to a new time,
- * before the alarm rings. */
+/* Counts a stall if the alarm is late by more than its patience. alarm_set() calls this, too,
+ * because after a stall the loop may handle packets first and move the alarm before it rings. */
 static void note_stall(struct alarm *c, elect_time now)
 {
     elect_time late = now - c->due;
@@ -30,8 +29,8 @@ static void note_stall(struct alarm *c, elect_time now)
     c->stalls.last = now;
 }
 
-/* This function does not read the timerfd, because setting the timerfd clears its expirations.
- * ring() usually sets the alarm again; if it does not, this function disarms the timerfd. */
+/* The timerfd need not be read, because setting it clears its expirations. ring() usually sets the
+ * alarm again; if not, the timerfd is disarmed here. */
 static void rings(uv_poll_t *poll, int status, int events)
 {
     static const struct itimerspec never;
@@ -43,7 +42,7 @@ static void rings(uv_poll_t *poll, int status, int events)
     }
     elect_time now = elect_uv_now();
     if (c->set == ELECT_UNSET || c->set > now)
-        return; /* another callback in this turn of the loop has set the alarm again */
+        return; /* another callback has already set the alarm again */
     note_stall(c, now);
     c->set = ELECT_UNSET;
     c->ring(c->context);
@@ -63,8 +62,8 @@ int alarm_open(struct alarm *c, uv_loop_t *loop)
     return error == 0 ? -uv_poll_start(&c->poll, UV_READABLE, rings) : -error;
 }
 
-/* Sets the alarm. If the time is in the past, the alarm rings immediately. Setting the same time
- * again costs no system call. */
+/* A time in the past makes the alarm ring at once. Setting the same time again costs no system
+ * call. */
 void alarm_set(struct alarm *c, elect_time when)
 {
     elect_time at = when > 0 ? when : 1;

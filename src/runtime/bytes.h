@@ -1,4 +1,4 @@
-/* Writes and reads little-endian numbers in a buffer, never beyond its end. */
+/* Bounds-checked reading and writing of little-endian numbers in a buffer. */
 #ifndef ELECT_RUNTIME_BYTES_H
 #define ELECT_RUNTIME_BYTES_H
 
@@ -10,7 +10,7 @@
 struct bytes {
     uint8_t *at;
     const uint8_t *end;
-    bool fine; /* becomes false when the buffer is too small, and stays false */
+    bool fine; /* false once the buffer was too small */
 };
 
 static inline bool bytes_room(struct bytes *b, size_t length)

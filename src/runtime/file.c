@@ -1,4 +1,4 @@
-/* Creates the state file atomically, opens and locks it, reads and writes it. */
+/* Creates the state file atomically; opens, locks, reads and writes it. */
 #include "file.h"
 
 #include "../base/clock.h"
@@ -57,8 +57,8 @@ static int write_all(void *context, const void *bytes, size_t length, uint64_t o
     return 0;
 }
 
-/* A failed fdatasync is never retried, because the kernel may have dropped the unwritten pages, and
- * a second call would then succeed without writing them. */
+/* A failed fdatasync must not be retried: the kernel may have dropped the dirty pages, and a second
+ * call would succeed without writing them. */
 static int sync_all(void *context)
 {
     struct file *f = context;
@@ -109,7 +109,7 @@ static bool lock(int fd)
 
 static enum file_error why_not(int error)
 {
-    /* After these errors, the path does not lead to a state file of this user. */
+    /* errors that mean the path is not a state file of this user */
     bool other = error == ELOOP || error == EISDIR || error == EACCES;
     return error == ENOENT ? FILE_MISSING : other ? FILE_NOT_MINE : FILE_IO;
 }
@@ -165,7 +165,7 @@ static int open_folder(const char *path, const char **name)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Writes every byte of the file, so that no later write can fail because the disk is full. */
+/* Writes every byte of the file, so that later writes cannot fail with ENOSPC. */
 static int fill(struct file *f, struct store *s, struct state *state)
 {
     static const uint8_t zeros[STORE_STRIDE];
@@ -178,8 +178,8 @@ static int fill(struct file *f, struct store *s, struct state *state)
     return store_format(s, &file, state) == STORE_FINE ? 0 : s->error;
 }
 
-/* Writes the whole content of an unnamed file, or of a file named `hidden`, and then links the file
- * as `name`. Unlike a rename, a link never replaces another file. */
+/* Writes an unnamed file, or a file named `hidden`, and links it as `name`. Unlike rename(),
+ * linkat() never replaces an existing file. */
 static int make(int folder, const char *hidden, const char *name, struct store *s,
                 struct state *state)
 {
@@ -198,9 +198,8 @@ static int make(int folder, const char *hidden, const char *name, struct store *
     return error;
 }
 
-/* Creates the file under a hidden name, for systems without O_TMPFILE or /proc. The hidden name is
- * random, because another process may create a state file at the same time. A crash leaves the
- * hidden file in the folder. */
+/* For systems without O_TMPFILE or /proc. The hidden name is random, because another process may
+ * create a state file at the same time. A crash leaves the hidden file behind. */
 static int make_by_name(int folder, const char *name, struct store *s, struct state *state)
 {
     char hidden[32];

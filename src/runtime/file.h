@@ -1,11 +1,10 @@
-/* The state file on a disk. The file is created completely or not at all, and is locked while it is
- * open. */
+/* The state file on disk. It is created completely or not at all, and is locked while open. */
 #ifndef ELECT_RUNTIME_FILE_H
 #define ELECT_RUNTIME_FILE_H
 
 #include "store.h"
 
-/* Each error has a name, and a text for the user. */
+/* name, text for the user */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
     X(MISSING, "no such file: create it with elect init")                                          \
@@ -27,31 +26,28 @@ enum file_error {
 
 struct file {
     int fd;
-    int error; /* the errno after FILE_IO */
-    /* Element i counts the fdatasync calls that took 2^(i-1) to 2^i microseconds. */
+    int error; /* errno after FILE_IO */
+    /* syncs[i] counts the fdatasync calls that took 2^(i-1) to 2^i microseconds */
     uint32_t syncs[FILE_SYNCS];
 };
 
-/* Returns the number of fdatasync calls. */
 uint64_t file_syncs(const struct file *f);
 
-/* Returns this percentile of the durations of all fdatasync calls, in microseconds, rounded down to
- * a power of two. */
+/* Returns a percentile of the fdatasync durations in microseconds, rounded down to a power of
+ * two. */
 uint64_t file_sync_time(const struct file *f, unsigned percent);
 
 const char *file_text(enum file_error error);
 
-/* Opens and locks the state file. */
+/* Opens the state file and locks it until file_close(). */
 enum file_error file_open(struct file *f, const char *path);
 void file_close(struct file *f);
-/* Returns true if a process has opened and locked the state file. */
 bool file_is_locked(const char *path);
 
-/* Creates the state file with its first record. If this returns FILE_FINE, the file is durable
- * under its name. */
+/* Creates the state file with its first record. After FILE_FINE, the file and its name are on
+ * disk. */
 enum file_error file_create(const char *path, struct store *s, struct state *state, int *error);
 
-/* Returns the functions with which the store reads, writes and syncs this file. */
 struct store_file file_store(struct file *f);
 
 #endif

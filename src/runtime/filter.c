@@ -1,4 +1,4 @@
-/* Builds the socket filter, which is a classic BPF program. */
+/* Builds the socket filter, a classic BPF program. */
 #include "filter.h"
 
 #include "session.h"
@@ -29,8 +29,8 @@ static void load(struct program *p, uint16_t size, uint32_t at)
     add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_ABS | size, at));
 }
 
-/* Adds an instruction that compares the loaded big-endian number with `value`. If they differ, the
- * filter skips the next `otherwise` instructions. */
+/* Compares the loaded big-endian number with `value` and, if they differ, skips the next
+ * `otherwise` instructions. */
 static void expect(struct program *p, uint32_t value, uint8_t otherwise)
 {
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise));
@@ -41,7 +41,6 @@ static void finish(struct program *p, bool accepts)
     add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, accepts ? UINT32_MAX : 0));
 }
 
-/* Adds instructions that accept a packet if it comes from this address. */
 static void accept_from(struct program *p, const union elect_address *from)
 {
     bool six = from->any.sa_family == AF_INET6;
@@ -49,8 +48,8 @@ static void accept_from(struct program *p, const union elect_address *from)
     uint32_t word[4] = {from->four.sin_addr.s_addr};
     if (six)
         memcpy(word, &from->six.sin6_addr, sizeof word);
-    /* If one word of the address differs, the filter skips the rest of this test: two instructions
-     * for each remaining word, and the three instructions after the loop. */
+    /* If a word differs, skip the rest of the test: two instructions for each remaining word, and
+     * the three after the loop. */
     for (unsigned i = 0; i < words; i++) {
         load(p, BPF_W, (uint32_t)SKF_NET_OFF + (six ? IPV6_SOURCE : IPV4_SOURCE) + 4 * i);
         expect(p, __builtin_bswap32(word[i]), (uint8_t)(2 * (words - 1 - i) + 3));
@@ -60,7 +59,7 @@ static void accept_from(struct program *p, const union elect_address *from)
     finish(p, true);
 }
 
-/* Adds instructions that refuse a packet of this protocol unless it is a HELLO. */
+/* Drops packets of this protocol except HELLOs. */
 static void refuse_others(struct program *p)
 {
     load(p, BPF_W, UDP_HEADER);

@@ -1,7 +1,7 @@
 /*
- * Performs the handshake. HELLOs open sessions, keep the counters of both ends in step, and tell
- * the peers which keys this member accepts; REJECTs refuse a member that is rolled back or cloned.
- * The numbers of the rules are those of session.h.
+ * The handshake. HELLOs open sessions, keep the counters of both ends in step, and tell the peers
+ * which keys this member accepts; REJECTs refuse a member that is rolled back or cloned. session.h
+ * lists the numbered rules.
  */
 #include "session_internal.h"
 
@@ -35,8 +35,8 @@ static bool is_with(const struct session *n, const uint8_t nonce[SEAL_NONCE])
     return n->open && memcmp(n->nonce, nonce, SEAL_NONCE) == 0;
 }
 
-/* Returns the number of the latest HELLO that the peer sent since it drew the nonce `echo`, which
- * it does when it starts; 0 if the nonce is unknown. */
+/* Returns the number of the last HELLO accepted from the peer with the nonce `echo`; 0 if the nonce
+ * is unknown. */
 static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t echo[SEAL_NONCE])
 {
     if (is_with(&p->now.with[slot], echo))
@@ -44,9 +44,8 @@ static uint64_t taken(const struct session_peer *p, unsigned slot, const uint8_t
     return is_with(&p->lost.with[slot], echo) ? p->lost.hellos : 0;
 }
 
-/* Returns true if this HELLO must carry the highest counter of the peer's DATA, because DATA has
- * arrived with a counter that is out of step. If that HELLO is lost, the next such DATA causes
- * another one. */
+/* Returns true if this HELLO must carry the highest counter of the peer's DATA, because some DATA
+ * arrived out of step. If the HELLO is lost, the next such DATA causes another one. */
 static bool must_say_top(struct session *n, const uint8_t echo[SEAL_NONCE])
 {
     bool says = n->out_of_step && is_with(n, echo);
@@ -102,9 +101,8 @@ static size_t send_reject(struct sessions *s, struct session_peer *p, unsigned s
     return session_packet(s, &head, p->hello[slot].send, content, sizeof content, out);
 }
 
-/* Returns true if this member need not send a HELLO to the peer. Only the session of the key in use
- * counts, because a peer that is heard under another key may have no session under the key in
- * use. */
+/* Returns true if the peer needs no HELLO. Only the session of the key in use counts: a peer heard
+ * under another key may have no session under this one. */
 static bool is_well(const struct sessions *s, const struct session_peer *p, uint64_t now)
 {
     const struct session *n = &p->now.with[s->use];
@@ -137,7 +135,7 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
 
 /* ---- opening a session ---- */
 
-/* Returns the highest protocol that both ends support; 0 if there is none. */
+/* Returns the highest protocol that both ends support, or 0. */
 static uint8_t common_protocol(const struct sessions *s, const struct hello *h)
 {
     uint8_t highest = s->highest < h->highest ? s->highest : h->highest;
@@ -177,7 +175,7 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
     bool anew = ELECT_ERA(h->incarnation) > ELECT_ERA(p->known.incarnation);
     struct session_life *life = lost ? &p->lost : &p->now;
     if (!is_same_life(p, h))
-        sodium_memzero(life, sizeof *life); /* ends all sessions of the previous life */
+        sodium_memzero(life, sizeof *life); /* the peer has restarted: end all its old sessions */
     derive(s, p, slot, h, &life->with[slot]);
     p->patience = 0;
     if (lost) {
@@ -190,9 +188,9 @@ static void open_session(struct sessions *s, struct session_peer *p, unsigned sl
         p->known.sequence = h->sequence;
 }
 
-/* Rule 5 (a): returns true if the HELLO must be refused. Two lives with the same incarnation
- * started from the same state. If the known life is still heard, the other one is its clone;
- * otherwise the peer has gone back to the state that it had before its last start. */
+/* Rule 5 (a): returns true if the HELLO must be refused. Two processes with the same incarnation
+ * started from the same state. If the known one is still heard, the other is its clone; otherwise
+ * the peer went back to an earlier state. */
 static bool is_refused(const struct sessions *s, const struct session_peer *p, unsigned slot,
                        const struct hello *h, uint64_t now, enum session_refusal *why)
 {
@@ -203,7 +201,7 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
                                                                         : SESSION_ROLLBACK;
     if (!lost && same && (!is_same_life(p, h) || (n->open && h->rekey == n->rekey)))
         return true;
-    /* Sequences are compared only within an era, because a new era begins with a new state. */
+    /* Sequence numbers are comparable only within an era: a new era begins with a new state. */
     *why = SESSION_ROLLBACK;
     if (!lost && !same &&
         (h->incarnation < p->known.incarnation ||
@@ -214,9 +212,8 @@ static bool is_refused(const struct sessions *s, const struct session_peer *p, u
     return common_protocol(s, h) == 0;
 }
 
-/* Rules 5 (b) and 9: returns true if the HELLO is older than the existing session. A member that
- * has lost its state has no incarnation, so for such a member this function compares the times at
- * which its lives began. */
+/* Rules 5 (b) and 9: returns true if the HELLO is older than the existing session. A member without
+ * its state has no incarnation, so its start times are compared instead. */
 static bool is_late(const struct session_peer *p, unsigned slot, const struct hello *h)
 {
     bool lost = (h->flags & HELLO_LOST) != 0;
@@ -227,8 +224,8 @@ static bool is_late(const struct session_peer *p, unsigned slot, const struct he
 
 /* ---- receiving HELLO and REJECT ---- */
 
-/* Limits how often this member answers HELLOs that an attacker may have recorded and repeated. A
- * HELLO with a newer incarnation may be answered more often. */
+/* Limits the answers to HELLOs that an attacker may have recorded and replayed. HELLOs with a newer
+ * incarnation are answered more often. */
 static bool may_answer(struct session_peer *p, const struct hello *h, uint64_t now)
 {
     static const uint32_t interval[] = {SECOND, SECOND / 2, SECOND / 10};
@@ -248,14 +245,14 @@ static void reject(struct sessions *s, const struct incoming *in, const struct h
     struct session_event *e = in->event;
     uint64_t now = in->now;
     if (p->rejected != 0 && now - p->rejected < SECOND)
-        return; /* an attacker may repeat the packet, so the host is not told of it either */
+        return; /* perhaps replayed by an attacker, so the host is not told either */
     p->rejected = now;
     e->news = SESSION_REFUSED;
     e->why = (uint8_t)why;
     e->answer_length = send_reject(s, p, in->slot, h, why, e->answer);
 }
 
-/* Rule 6: stores what the newest HELLO of this life says about the peer. */
+/* Rule 6: stores what the peer's newest HELLO says. */
 static void learn(struct session_peer *p, struct session_life *life, unsigned slot,
                   const struct hello *h, uint64_t now)
 {
@@ -269,11 +266,11 @@ static void learn(struct session_peer *p, struct session_life *life, unsigned sl
     p->digest = h->digest;
     memcpy(p->keys, h->keys, sizeof p->keys);
     p->owed = h->taken >= p->owed ? 0 : p->owed;
-    p->plainly = true; /* the nonces are known: echoing one in the next HELLO saves a packet */
+    p->plainly = true; /* echo the known nonce in the next HELLO, which saves a packet */
 }
 
-/* Rule 12: corrects a counter that disagrees with the other end after a forged packet. Honest ends
- * never differ by more than SESSION_LEAP, so an old HELLO that is repeated changes nothing. */
+/* Rule 12: corrects a counter after a forged packet. Honest ends never differ by more than
+ * SESSION_LEAP, so a replayed HELLO changes nothing. */
 static void keep_in_step(uint64_t *mine, uint64_t taken)
 {
     if (taken > *mine || *mine - taken > SESSION_LEAP)
@@ -288,8 +285,8 @@ static void keep_counters_in_step(struct session_peer *p, struct session *n, con
         keep_in_step(&n->sent, h->top);
 }
 
-/* Handles a HELLO that echoes a nonce of this life. Such a HELLO cannot have been recorded before
- * this life began (rules 4 and 5). */
+/* Handles a HELLO that echoes this member's current nonce. It cannot have been recorded before this
+ * member started (rules 4 and 5). */
 static void take_live_hello(struct sessions *s, const struct incoming *in, const struct hello *h)
 {
     struct session_peer *p = in->peer;

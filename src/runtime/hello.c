@@ -1,4 +1,4 @@
-/* Encodes and decodes a HELLO. */
+/* Encodes and decodes HELLOs. */
 #include "hello.h"
 
 #include "bytes.h"

@@ -1,5 +1,5 @@
-/* The functions with which the host stops a running member, passes inputs and notes to it, and
- * changes its configuration. start.c starts a member; turn.c performs its steps. */
+/* The host's functions to stop a running member, to give it inputs and notes, and to change its
+ * configuration. start.c starts a member; turn.c performs its steps. */
 #include "member.h"
 
 #include <sodium.h>
@@ -24,7 +24,7 @@ void elect_member_stop(struct elect_member *m)
     sodium_free(m->sessions);
     m->sessions = NULL;
     sodium_memzero(m->options.key, sizeof m->options.key);
-    m->handles = 1 + m->net.links + (m->clock.open ? 1 : 0); /* sockets, alarm, and this call */
+    m->handles = 1 + m->net.links + (m->clock.open ? 1 : 0); /* 1 for this call */
     net_close(&m->net, closed);
     alarm_close(&m->clock, closed);
     let_go(m);

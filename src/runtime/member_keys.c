@@ -1,7 +1,6 @@
 /*
- * Changes the keys of a running member. A step that would cut off a peer is refused: the member
- * starts to use a key only when all live peers accept it, and removes a key only when no peer sends
- * under it.
+ * Changes the keys of a running member, and refuses to cut off a peer: a key is used only when all
+ * live peers accept it, and removed only when no peer sends under it.
  */
 #include "member.h"
 
@@ -25,9 +24,9 @@ bool elect_member_key_install(struct elect_member *m, const struct elect_key *ke
     return true;
 }
 
-/* If `of_use` is true, returns true if a live peer does not accept the key, so that this member
- * must not use it yet. Otherwise returns true if a peer still sends under the key, so that this
- * member must not remove it. `whom` is then the number of that peer. */
+/* Returns true if a peer prevents this member from using the key (`of_use`: a live peer does not
+ * accept it) or from removing it (otherwise: a peer still sends under it). Sets `whom` to the id of
+ * that peer. */
 static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, uint16_t *whom)
 {
     uint64_t now = (uint64_t)elect_uv_now();
@@ -40,7 +39,7 @@ static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, 
     return false;
 }
 
-/* Writes the name of a member; "member ID" if the host gives no names. */
+/* Writes the member's name, or "member ID" if the host gives no names. */
 static const char *name_of(const struct elect_member *m, uint16_t id, char text[ELECT_UV_NAME])
 {
     if (m->options.name != NULL)

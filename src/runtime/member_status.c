@@ -1,5 +1,5 @@
-/* Reports the state of a member to its host: the leader of each group, the peers and when they were
- * heard, and how much the member has sent and written. */
+/* Reports a member's status to its host: the leader of each group, the peers and when they were
+ * last heard, and the packets and writes so far. */
 #include "member.h"
 
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group)
@@ -7,7 +7,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
     const struct group *g = &m->group[group];
     const struct elect_mandate *o = &g->node.mandate;
     elect_time now = elect_uv_now();
-    /* Without a mandate there is no lease, so a leader can promise its leadership only for one
+    /* Without a mandate there is no lease, so a leader is sure of its leadership only for one
      * heartbeat interval. */
     elect_time beat = g->config.duration[ELECT_HEARTBEAT_TIMER - ELECT_FIRST_TIMER];
     bool leads = !m->over && elect_leads(&g->node, now);
@@ -24,8 +24,7 @@ struct elect_news elect_member_status(const struct elect_member *m, unsigned gro
                               .term = leads ? o->leader.token : 0,
                               .until = g->node.mandated ? o->time[ELECT_UNTIL] : now + beat};
     if (known && !leads && elect_term_owner(o->voter.granted) == news.leader)
-        /* The granted term is reported only if it belongs to this leader: it may belong to an
-         * earlier one. */
+        /* otherwise the granted term belongs to an earlier leader */
         news.term = o->voter.granted;
     return news;
 }

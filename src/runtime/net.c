@@ -1,4 +1,4 @@
-/* Opens the sockets, and receives and sends packets in batches, to save system calls. */
+/* Opens the sockets, and receives and sends packets in batches. */
 #include "net.h"
 
 #include "filter.h"
@@ -28,7 +28,7 @@ bool net_same(const union elect_address *a, const union elect_address *b)
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-/* Resumes polling. libuv stops polling when the kernel reports that a sent packet has failed. */
+/* libuv stops polling a socket when the kernel reports a failed send. */
 static void look_again(struct net *n, unsigned link)
 {
     int error = 0;
@@ -39,7 +39,7 @@ static void look_again(struct net *n, unsigned link)
         n->broken(n->context, error);
 }
 
-/* Receives up to NET_AT_ONCE packets. If it receives fewer packets, no more are waiting. */
+/* Returns fewer than NET_AT_ONCE if no more packets are waiting. */
 static unsigned take_some(struct net *n, unsigned link)
 {
     uint8_t(*bytes)[SEAL_MAX_PACKET + 1] = n->bytes;
@@ -54,7 +54,7 @@ static unsigned take_some(struct net *n, unsigned link)
                                             .msg_iovlen = 1};
     }
     int got = recvmmsg(n->fd[link], packet, NET_AT_ONCE, MSG_DONTWAIT, NULL);
-    /* The loop stops early if the callback closes the sockets. */
+    /* the callback may close the sockets */
     for (int i = 0; i < got && link < n->links; i++) {
         n->traffic.taken++;
         n->traffic.taken_bytes += packet[i].msg_len;
@@ -77,7 +77,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     n->rested(n->context);
 }
 
-/* Returns the wildcard address of the same family. */
+/* Returns the wildcard address of the same address family. */
 static union elect_address anywhere(const union elect_address *other)
 {
     union elect_address a = {.any = {.sa_family = other->any.sa_family}};
@@ -158,8 +158,7 @@ void net_send(struct net *n, unsigned link, const union elect_address *to, const
     memcpy(p->bytes, bytes, length);
 }
 
-/* A packet that the kernel refuses is lost, as on any network; the packets after it are still
- * sent. */
+/* Drops packets that the kernel refuses, and sends the others. */
 static void send_all(struct net *n, unsigned link, struct mmsghdr *message, unsigned count)
 {
     for (unsigned at = 0; at < count;) {
@@ -194,11 +193,10 @@ void net_flush(struct net *n)
     n->queued = 0;
 }
 
-/* The kernel limits the memory of filters (net.core.optmem_max), and the old filter counts towards
- * the limit until it is replaced. If a large cluster exceeds the limit, this function first removes
- * the old filter; if that does not suffice, it attaches a filter that accepts no samples. If even
- * this filter is refused, the socket has no filter, and a flood can reach the member. Keeping the
- * old filter would be worse, because the old filter would drop the packets of new sessions. */
+/* The kernel limits the memory for filters (net.core.optmem_max), and the old filter counts until
+ * it is replaced. In a large cluster it may have to be removed first, or the new one may fit only
+ * without samples. If even that fails, the socket is left without a filter, open to floods. Keeping
+ * the old filter would be worse, because it would drop the packets of new sessions. */
 static void replace_filter(int fd, const uint32_t *tags, unsigned count,
                            enum filter_samples samples, const union elect_address *from,
                            unsigned addresses)

@@ -1,13 +1,12 @@
 /*
- * Sends messages and notes. Each peer has an outbox, whose records fill as few datagrams as
- * possible; hosts also send notes to each other. A record consists of the mark of its group, its
- * length, and a message.
+ * Sends messages and notes. A peer's outbox collects records (group mark, length, message), which
+ * are packed into as few datagrams as possible.
  */
 #include "member.h"
 
 #include "bytes.h"
 
-#define RECORD_HEAD 6 /* bytes of the mark of a group and of the length */
+#define RECORD_HEAD 6 /* bytes of mark and length */
 
 _Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 
@@ -22,9 +21,8 @@ void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t 
     box->used += RECORD_HEAD + length;
 }
 
-/* If a dynamic peer may have moved, each packet is sent to both of its addresses. For example, a
- * leader that has moved needs grants at its new address even before it has used that address for
- * the suspicion time. */
+/* If a dynamic peer may have moved, each packet goes to both addresses: a leader that has moved
+ * needs grants at its new address before the suspicion time has passed. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     for (unsigned link = 0; link < m->peer[peer].links && length > 0; link++) {
@@ -35,8 +33,7 @@ void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, si
     }
 }
 
-/* Returns the length of the longest part of the outbox that begins at the offset `from`, fits into
- * one datagram, and contains only whole records. */
+/* Returns the length of the records after offset `from` that fit into one datagram. */
 static size_t datagram_length(const struct outbox *box, size_t from)
 {
     size_t length = 0;
@@ -63,8 +60,7 @@ static void empty_outbox(struct elect_member *m, unsigned peer, struct outbox *b
     box->used = 0;
 }
 
-/* Sends a note in a separate datagram, so that the note does not take room from the messages of
- * members. */
+/* Notes have their own datagrams, so that they take no room from the messages of members. */
 static void send_note(struct elect_member *m, unsigned peer)
 {
     uint8_t content[SESSION_ROOM], packet[SEAL_MAX_PACKET];

@@ -1,7 +1,6 @@
 /*
- * Passes received packets from the socket through the session to elect_step. The session decides
- * which packets are authentic and new; this file turns its events into steps of the groups, news
- * for the host, and answers.
+ * Handles received packets. The session decides which ones are authentic and new; its events become
+ * steps of the groups, news for the host, and answers.
  */
 #include "member.h"
 
@@ -11,17 +10,16 @@ _Static_assert(SESSION_LINKS == ELECT_UV_LINKS, "sessions know every link");
 
 /* ---- the records of a datagram ---- */
 
-/* Raises `met` before this member answers a peer that has lost its state. `met` is the latest
- * incarnation of that peer which the core has seen. The session may have seen a higher one, because
- * some messages of the core, such as grants, do not contain the incarnation of their sender. */
+/* Raises `met`, the peer's latest incarnation known to the core, before the core answers a peer
+ * that has lost its state. The session may know a higher one, because some messages of the core,
+ * such as grants, do not contain the sender's incarnation. */
 static void recall(const struct elect_member *m, unsigned peer, uint32_t *met)
 {
     uint32_t known = m->sessions->peer[m->session_of[peer]].known.incarnation;
     *met = known > *met ? known : *met;
 }
 
-/* While `turning` is set, the packets with which the host answers the note wait until the whole
- * datagram has been handled. */
+/* `turning` holds back the host's answers until the whole datagram has been handled. */
 static void take_note(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length)
 {
     if (m->options.note == NULL || m->event.lost)
@@ -88,15 +86,15 @@ static void opened(struct elect_member *m, unsigned peer)
     const struct session_event *e = &m->event;
     if (!e->lost)
         remember(m, peer, true);
-    member_filter(m); /* the filter must accept replies before the answer is sent */
+    member_filter(m); /* before the answer, so that replies can arrive */
     peer_news(m, peer, e->lost ? ELECT_PEER_LOST : ELECT_PEER_OPENED);
     if (!e->lost && m->sessions->peer[m->session_of[peer]].digest != m->sessions->digest)
         peer_news(m, peer, ELECT_PEER_DIFFERS);
 }
 
-/* Writes the refusal to the state file, so that the member also stops after every later start.
- * Without this record, each start would raise the member's incarnation and sequence, until the
- * other members could no longer recognize its state as an old one. */
+/* Records the refusal in the state file, so that later starts fail, too. Otherwise each start would
+ * raise the incarnation and sequence number, until the other members no longer recognized the state
+ * as an old one. */
 static void must_stop(struct elect_member *m, enum session_refusal why)
 {
     if (m->over)
@@ -120,7 +118,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         must_stop(m, (enum session_refusal)e->why);
     if (m->over)
         return;
-    if (e->news == SESSION_TESTAMENT) { /* a testament does not show that the peer is alive */
+    if (e->news == SESSION_TESTAMENT) { /* no sign of life */
         if (member_take_testament(m, peer))
             peer_news(m, peer, ELECT_PEER_TESTAMENT);
         return;
@@ -138,7 +136,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         take_data(m, peer);
     if (e->answer_length == 0 || !member_write(m))
         return;
-    if (m->peer[peer].dynamic) /* the known address of the peer may be out of date */
+    if (m->peer[peer].dynamic) /* its known address may be out of date */
         net_send(&m->net, link, from, e->answer, e->answer_length);
     else
         member_send(m, peer, e->answer, e->answer_length);

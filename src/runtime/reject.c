@@ -1,27 +1,23 @@
 /*
- * Counts rejected packets and finds out why they were rejected. A member that has another key, or
- * belongs to another cluster, sends HELLOs that no other member can read. The socket filter lets
- * some of them pass, so that both sides can report the reason. Nothing in such a packet is
- * authentic, so the member compares only the source address and fixed bytes of the head. The member
- * reports the reason to its host, and makes no decision that depends on it.
+ * Counts rejected packets and finds out why they were rejected. A member with another key or of
+ * another cluster sends HELLOs that the others cannot read. The socket filter lets some of them
+ * pass, so that both sides can report the reason. Nothing in such a packet is authentic, so only
+ * its source address and head are compared, and the reason is only reported to the host.
  *
- * A flood must not keep the member busy. When SAMPLES packets from unconfigured addresses were
- * rejected within a second, the filter drops such packets for the rest of that second; the same
- * holds for configured addresses. Therefore a flood costs at most the work of reading two receive
- * buffers a second. An attacker who wants to prevent the report of a wrong key must send its flood
- * from the forged address of a member.
+ * A flood must not keep the member busy. After SAMPLES rejected packets from unconfigured addresses
+ * within a second, the filter drops such packets for the rest of that second; the same holds for
+ * configured addresses. A flood therefore costs at most two receive buffers a second. To prevent
+ * the report of a wrong key, an attacker must forge the address of a member.
  */
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16 /* at most this many samples are inspected per second */
+#define SAMPLES 16 /* most samples per second */
 
-/* A reason is reported after this many rejections in a row per link. A restarted peer causes only
- * one or two. */
+/* rejections in a row per link before a reason is reported; a restarted peer causes one or two */
 #define ENOUGH 4
 
-/* A reason continues to be reported for this long after the last rejection. HELLOs are sent once a
- * second. */
+/* how long a reason is reported after the last rejection; HELLOs are sent once a second */
 #define RECENT (10 * SECOND)
 
 const char *elect_uv_rejection(enum elect_rejection reason)
@@ -34,7 +30,7 @@ const char *elect_uv_rejection(enum elect_rejection reason)
     return texts[reason];
 }
 
-/* Returns the peer that is configured with this address; m->peers if there is none. */
+/* Returns the peer with this configured address, or m->peers. */
 static unsigned peer_at(const struct elect_member *m, unsigned link,
                         const union elect_address *from)
 {
@@ -45,8 +41,7 @@ static unsigned peer_at(const struct elect_member *m, unsigned link,
     return peer;
 }
 
-/* Works like judge(), but for a HELLO only. On entry, `peer` is the peer that is configured with
- * the source address of the HELLO, or m->peers if there is none. */
+/* Like judge(), for a HELLO. On entry, `peer` is the result of peer_at() for its source address. */
 static enum elect_rejection judge_hello(const struct elect_member *m, const struct packet *head,
                                         unsigned *peer)
 {
@@ -64,9 +59,8 @@ static enum elect_rejection judge_hello(const struct elect_member *m, const stru
     return at < m->peers || dynamic ? ELECT_REJECTED_KEY : ELECT_REJECTED_NONE;
 }
 
-/* Finds out which peer sent the packet, sets `peer` to it, and returns why the packet is rejected.
- * Returns ELECT_REJECTED_NONE if the packet proves nothing: it may be late or repeated, or may come
- * from a process that is not a peer. */
+/* Sets `peer` to the sender and returns why its packet is rejected. Returns ELECT_REJECTED_NONE if
+ * the packet proves nothing: it may be late, repeated, or from a process that is not a peer. */
 static enum elect_rejection judge(const struct elect_member *m, unsigned link,
                                   const union elect_address *from, const uint8_t *bytes,
                                   size_t length, unsigned *peer)
@@ -98,9 +92,9 @@ static void count_rejection(struct rejections *r, enum elect_rejection reason,
     r->last = now;
 }
 
-/* Remembers a process that has the key, but is not a member in this configuration. This happens if
- * a member was added or removed only in the configuration of other members. If there are several
- * such processes, one of them is remembered until it falls silent. */
+/* Remembers a process that has the key, but is not in this member's configuration, as when a member
+ * was added or removed only in the configuration of others. If there are several, one of them is
+ * remembered until it falls silent. */
 static void meet_stranger(struct elect_member *m, const union elect_address *from,
                           const uint8_t *bytes, size_t length)
 {
@@ -120,7 +114,7 @@ void member_reject(struct elect_member *m, unsigned link, const union elect_addr
     elect_time now = elect_uv_now();
     unsigned peer, *taken;
     if (now - m->samples.since >= SECOND) {
-        /* A new second has begun, although the alarm may not have rung yet. */
+        /* the alarm for the new second may not have rung yet */
         member_sample(m, now);
         m->samples.since = now;
         m->samples.known = m->samples.strange = 0;

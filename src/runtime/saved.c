@@ -1,5 +1,4 @@
-/* Translates between ranks, which the core uses, and numbers of members, which the state file
- * uses. */
+/* Translates between the core's ranks and the member ids in the state file. */
 #include "saved.h"
 
 #include <assert.h>
@@ -31,15 +30,15 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Returns true if the record of peer `a` should be dropped before the record of peer `b`. */
+/* Returns true if peer `a` should be dropped before peer `b`. */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);
     return counted != in_a_group(state, b->id) ? !counted : a->known.sequence < b->known.sequence;
 }
 
-/* Returns the removed member whose record should be dropped first. Such a member always exists
- * here, because the state has room for all members of a configuration. */
+/* Returns the removed member to drop first. There is one, because the state has room for all
+ * members of a configuration. */
 static struct state_peer *least_of_the_gone(struct state *state, const uint16_t *id, unsigned count)
 {
     struct state_peer *least = NULL;
@@ -121,8 +120,8 @@ static void store_members(const struct elect_config *config, const struct elect_
     }
 }
 
-/* Stores the closed terms of the configured members. If there is room left, also stores the latest
- * closed terms of other members. */
+/* Stores the closed terms of the configured members and, in the remaining room, the latest ones of
+ * other members. */
 static void store_closed(const struct elect_config *config, const struct elect_saved *saved,
                          struct state_group *group)
 {
@@ -145,8 +144,8 @@ static void store_closed(const struct elect_config *config, const struct elect_s
     }
 }
 
-/* Stores the incarnations that the messages of the core have shown. They are stored apart from the
- * incarnations that the sessions have shown, which only a HELLO may change. */
+/* Stores the incarnations seen in the core's messages, apart from those seen by the sessions, which
+ * only a HELLO may change. */
 static void store_met(const struct elect_config *config, const struct elect_saved *saved,
                       struct state *state)
 {

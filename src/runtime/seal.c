@@ -1,4 +1,4 @@
-/* Implements seal.h with libsodium: BLAKE2b derives keys, and XChaCha20-Poly1305 seals packets. */
+/* seal.h with libsodium: BLAKE2b for keys, XChaCha20-Poly1305 for packets. */
 #include "seal.h"
 
 #include "bytes.h"
@@ -20,7 +20,7 @@ static void digest(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY], const cha
     crypto_generichash_update(&state, label, sizeof label);
     crypto_generichash_update(&state, fields, length);
     crypto_generichash_final(&state, out, SEAL_KEY);
-    sodium_memzero(&state, sizeof state); /* the state contains the key */
+    sodium_memzero(&state, sizeof state);
 }
 
 static void digest_ids(uint8_t out[SEAL_KEY], const uint8_t key[SEAL_KEY], const char *word,
@@ -120,7 +120,6 @@ static void salt(uint8_t head[SEAL_HEAD], const uint8_t secret[SEAL_KEY], const 
     sodium_memzero(&state, sizeof state);
 }
 
-/* The nonce consists of the salt and the counter. */
 static void nonce_of(const uint8_t head[SEAL_HEAD],
                      uint8_t nonce[crypto_aead_xchacha20poly1305_ietf_NPUBBYTES])
 {

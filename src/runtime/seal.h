@@ -1,17 +1,15 @@
 /*
- * Seals and opens packets, and derives their keys. A process without the key can neither read nor
- * create a packet. session.c decides which packets are accepted.
+ * Encrypts and authenticates packets, and derives their keys. A process without the key can neither
+ * read nor create a packet. session.c decides which packets are accepted.
  *
  *      0  4 magic "ELE1"   4 1 type   5 1 key id   6 2 from   8 2 to   10 2 length
  *     12  4 tag           16 8 counter            24 16 salt     40 ... content, 16 bytes of MAC
  *
  * The salt and the counter form the nonce. The salt is a hash of the bytes before it and of the
- * content, keyed with a secret that is drawn at each start. Therefore one nonce is never used for
- * two different contents, even if a memory image is resumed twice or a process forks, and no packet
- * needs getrandom().
+ * content, keyed with a random secret drawn at each start. So two contents never share a nonce,
+ * even if a memory image is resumed twice or a process forks, and no packet needs getrandom().
  *
- * All numbers are little-endian. `from` and `to` are the numbers of the members in the
- * configuration.
+ * All numbers are little-endian. `from` and `to` are member ids.
  */
 #ifndef ELECT_RUNTIME_SEAL_H
 #define ELECT_RUNTIME_SEAL_H
@@ -26,7 +24,7 @@
 #define SEAL_SALT        16
 #define SEAL_HEAD        40
 #define SEAL_PROOF       16
-#define SEAL_MAX_PACKET  1200 /* small enough never to be fragmented */
+#define SEAL_MAX_PACKET  1200 /* never fragmented */
 #define SEAL_MAX_CONTENT (SEAL_MAX_PACKET - SEAL_HEAD - SEAL_PROOF)
 #define SEAL_MAGIC       0x31454c45u /* the bytes "ELE1" */
 #define SEAL_TYPE_OFFSET 4
@@ -41,7 +39,7 @@ struct packet {
     uint64_t counter;
 };
 
-/* One of the two members in a session. The key of the session is derived from both of them. */
+/* One end of a session. The session key is derived from both ends. */
 struct seal_end {
     uint16_t id;
     uint32_t incarnation;
@@ -57,21 +55,20 @@ void seal_session_key(uint8_t out[SEAL_KEY], const uint8_t pair[SEAL_KEY],
 void seal_testament_key(uint8_t out[SEAL_KEY], const uint8_t session[SEAL_KEY], uint16_t from,
                         uint16_t to);
 
-/* These functions return the tag of a session's key, or of a HELLO key and the nonce that the HELLO
- * echoes. A tag does not authenticate a packet, but lets the socket filter drop most forged
- * packets. */
+/* Return the tag of a session key, or of a HELLO key with the echoed nonce. A tag does not
+ * authenticate a packet, but lets the socket filter drop most forged ones. */
 uint32_t seal_tag(const uint8_t key[SEAL_KEY]);
 uint32_t seal_hello_tag(const uint8_t key[SEAL_KEY], const uint8_t echo[SEAL_NONCE]);
 
-/* Seals a packet and returns its length. */
+/* Returns the length of the packet. */
 size_t seal_write(const struct packet *head, const uint8_t secret[SEAL_KEY],
                   const uint8_t key[SEAL_KEY], const uint8_t cluster[SEAL_CLUSTER],
                   const uint8_t *content, size_t length, uint8_t out[SEAL_MAX_PACKET]);
 
-/* Reads the head, which needs no key. Returns false if the bytes are not a packet. */
+/* Reads the head, which is not encrypted. Returns false if the bytes are not a packet. */
 bool seal_head(const uint8_t *bytes, size_t length, struct packet *head);
 
-/* Decrypts the content and returns its length, or -1 if the packet is not authentic. */
+/* Returns the length of the content, or -1 if the packet is not authentic. */
 int seal_open(const uint8_t *bytes, size_t length, const uint8_t key[SEAL_KEY],
               const uint8_t cluster[SEAL_CLUSTER], uint8_t content[SEAL_MAX_CONTENT]);
 

@@ -1,6 +1,6 @@
 /*
- * Receives and sends the packets of sessions. Each packet of DATA is accepted once, in any order
- * within a window. handshake.c opens sessions; session_keys.c changes their keys.
+ * Receives and sends packets of a session. DATA is accepted once, in any order within a window.
+ * handshake.c opens sessions; session_keys.c changes their keys.
  */
 #include "session_internal.h"
 
@@ -13,14 +13,14 @@ const uint8_t session_no_nonce[SEAL_NONCE];
 
 /* ---- receiving DATA and testaments ---- */
 
-/* Returns true if the counter is so old that the window no longer covers it, or further ahead than
- * an honest peer can be (rule 12). */
+/* Returns true if the counter is below the window, or further ahead than an honest peer can be
+ * (rule 12). */
 static bool is_out_of_step(const struct session *n, uint64_t counter)
 {
     return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
 }
 
-/* Returns true if no packet with this counter was accepted before. The counter must be in step. */
+/* Returns true if no packet with this counter has been accepted. It must not be out of step. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
@@ -63,8 +63,7 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Limits how many packets are decrypted in one turn of the loop if they may be recordings that an
- * attacker repeats. */
+/* Limits how many packets that may be replayed are decrypted in one turn of the loop. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;
@@ -164,8 +163,8 @@ void sessions_turn(struct sessions *s) { s->tried = 0; }
 
 /* ---- sending DATA and testaments ---- */
 
-/* Returns true if the peer is more likely to accept DATA in session `n` than in session `than`. The
- * peer may have removed the key of a session, or may not have that session yet. */
+/* Returns true if the peer is more likely to accept DATA in session `n` than in `than`. The peer
+ * may have removed the key of a session, or may not have opened it yet. */
 static bool is_better(const struct sessions *s, const struct session *n, const struct session *than)
 {
     if (n->open != than->open || n->sure != than->sure)

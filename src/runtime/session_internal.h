@@ -4,21 +4,20 @@
 
 #include "session.h"
 
-/* A received packet whose head names a known peer and a known key. */
+/* A received packet from a known peer under a known key. */
 struct incoming {
     struct session_peer *peer;
-    unsigned slot; /* the slot of the key with which the packet is sealed */
+    unsigned slot; /* of the packet's key */
     uint64_t counter;
     uint64_t now;
-    unsigned link; /* the link, or SESSION_LINKS if the packet proves nothing about any link */
+    unsigned link; /* see sessions_take() */
     const uint8_t *bytes;
     size_t length;
-    struct session_event *event; /* the result, for the caller */
+    struct session_event *event; /* result */
 };
 
-extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros, which mean "no nonce" in a HELLO */
+extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros */
 
-/* Seals a packet of this life with `key` and returns its length. */
 static inline size_t session_packet(const struct sessions *s, const struct packet *head,
                                     const uint8_t *key, const uint8_t *content, size_t length,
                                     uint8_t out[SEAL_MAX_PACKET])
@@ -26,13 +25,12 @@ static inline size_t session_packet(const struct sessions *s, const struct packe
     return seal_write(head, s->secret, key, s->cluster, content, length, out);
 }
 
-/* Returns true if something new was heard in this session within the suspicion time. */
+/* within the suspicion time */
 static inline bool session_is_heard(const struct sessions *s, const struct session *n, uint64_t now)
 {
     return n->open && now - n->heard < s->suspicion;
 }
 
-/* Returns true if something new was heard in any session of this life within the suspicion time. */
 static inline bool session_life_is_heard(const struct sessions *s, const struct session_life *life,
                                          uint64_t now)
 {
@@ -44,8 +42,7 @@ static inline bool session_life_is_heard(const struct sessions *s, const struct 
 
 /* ---- session.c ---- */
 
-/* Rule 11: returns true if the counter of this packet is higher than that of every earlier packet
- * on the link. */
+/* Rule 11: returns true if the counter is higher than all earlier ones on the link. */
 bool session_is_later(uint64_t highest[SESSION_LINKS], unsigned link, uint64_t counter);
 
 /* ---- handshake.c ---- */
@@ -57,7 +54,7 @@ void session_take_reject(struct sessions *s, const struct incoming *in, const ui
 
 /* ---- session_keys.c ---- */
 
-/* Derives the keys of HELLOs between this member and the peer, if there is a key in the slot. */
+/* Derives the HELLO keys shared with the peer, if there is a key in the slot. */
 void session_meet(struct sessions *s, struct session_peer *p, unsigned slot);
 
 #endif

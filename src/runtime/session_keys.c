@@ -1,7 +1,6 @@
 /*
- * Installs, selects and removes the keys of sessions while the sessions continue, and reports which
- * keys a peer accepts or uses. When the keys that this member accepts change, the member announces
- * the change to all peers until they confirm it.
+ * Installs, selects and removes keys while the sessions continue, and reports which keys a peer
+ * accepts or uses. A change of the accepted keys is announced to all peers until they confirm it.
  */
 #include "session_internal.h"
 
@@ -79,7 +78,7 @@ static void hello_is_due(struct session_peer *p)
     p->patience = 0;
 }
 
-/* Makes this member send HELLOs to each peer until the peer confirms that it has accepted one. */
+/* Sends HELLOs to each peer until it has confirmed one. */
 static void tell_all(struct sessions *s)
 {
     for (unsigned i = 0; i < s->count; i++) {

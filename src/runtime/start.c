@@ -1,5 +1,5 @@
 /* Starts a member: binds its sockets, opens its state, begins its sessions and performs the first
- * step of each group. The member sends nothing before its new incarnation is on the disk. */
+ * step of each group. Nothing is sent before the new incarnation is on disk. */
 #include "../base/clock.h"
 #include "member.h"
 
@@ -19,7 +19,7 @@ static uint32_t mark_of(const char *name)
     crypto_generichash(hash, sizeof hash, (const uint8_t *)name, strlen(name), NULL, 0);
     uint32_t mark = (uint32_t)hash[0] | (uint32_t)hash[1] << 8 | (uint32_t)hash[2] << 16 |
                     (uint32_t)hash[3] << 24;
-    return mark != 0 ? mark : 1; /* the mark 0 belongs to notes */
+    return mark != 0 ? mark : 1; /* 0 is MEMBER_NOTE_MARK */
 }
 
 static void draw(void *context, uint8_t *bytes, size_t length)
@@ -49,7 +49,7 @@ static struct state_group *group_of(struct state *state, const char *name)
     return g;
 }
 
-/* Moves the state of the member's group i to index i of m->state. */
+/* Moves the state of options.group[i] to m->state.group[i]. */
 static bool order_group(struct elect_member *m, unsigned i, char *why, size_t room)
 {
     const char *name = m->options.group[i].name;
@@ -155,8 +155,7 @@ static bool open_state(struct elect_member *m, bool *forbidden, char *why, size_
     return false;
 }
 
-/* A member that has lost its state gets a new state file. This function checks that no file exists
- * at the path of that file yet. */
+/* For a member that has lost its state: the path of its new state file must not exist yet. */
 static bool open_nothing(struct elect_member *m, bool *forbidden, char *why, size_t room)
 {
     struct file there;

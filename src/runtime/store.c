@@ -1,5 +1,4 @@
-/* Encodes and decodes the records of the state file, writes them to their slots, and finds the
- * latest record. */
+/* Encodes and decodes the records of the state file, writes them, and finds the latest one. */
 #include "store.h"
 
 #include "bytes.h"
@@ -15,7 +14,7 @@
 #define GROUP         1024
 #define CHECKSUM      32
 #define CHECKSUM_AT   (HEAD - CHECKSUM)
-#define LAST_SEQUENCE UINT64_MAX /* no record with this sequence is ever written */
+#define LAST_SEQUENCE UINT64_MAX /* never written */
 
 _Static_assert(HEAD + STORE_GROUPS * GROUP <= STORE_STRIDE, "a slot has room for all groups");
 
@@ -35,7 +34,7 @@ static size_t slot_length(unsigned groups)
     return (HEAD + groups * GROUP + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Computes the checksum of the whole slot except the checksum itself. */
+/* Covers the whole slot except the checksum itself. */
 static void checksum(const uint8_t *slot, size_t length, uint8_t out[CHECKSUM])
 {
     crypto_generichash_state state;
@@ -84,8 +83,7 @@ static bool take_group(struct bytes *b, struct state_group *g)
     return g->members <= STORE_MEMBERS && memchr(g->name, '\0', STORE_NAME) != NULL;
 }
 
-/* Encodes a slot. The slot contains its own position in the file, so that a copy at another
- * position is not mistaken for a valid slot. */
+/* A slot contains its own position, so that a copy elsewhere in the file is not valid. */
 static size_t put_slot(uint8_t *slot, const struct state *state, unsigned place)
 {
     size_t length = slot_length(state->groups);
@@ -128,7 +126,7 @@ static bool take_head(struct bytes *b, struct state *state)
     state->incarnation = (uint32_t)take_number(b, 4);
     state->condemned = (uint8_t)take_number(b, 1);
     return state->peers <= SESSION_PEERS && state->groups <= STORE_GROUPS && state->sequence > 0 &&
-           /* A record with the last sequence could have no successor. */
+           /* the last sequence number could have no successor */
            state->sequence < LAST_SEQUENCE;
 }
 
@@ -182,9 +180,9 @@ static enum store_error sync_file(struct store *s)
     return failed(s, s->file.sync(s->file.context));
 }
 
-/* Syncs the writes that an earlier process may have left in the page cache, then writes the record
- * again, first over the copy that may be damaged, then over the intact one. In this order, one copy
- * is intact at every moment, even if the power fails while a sector is written. */
+/* Syncs writes that an earlier process may have left in the page cache, then writes the record
+ * again: first over the copy that may be damaged, then over the intact one. So one copy is always
+ * intact, even if the power fails during a write. */
 static enum store_error write_again(struct store *s, const struct state *state, unsigned whole)
 {
     const unsigned place[] = {whole ^ 1, whole};
@@ -197,8 +195,7 @@ static enum store_error write_again(struct store *s, const struct state *state, 
     return error;
 }
 
-/* Takes a set of slots, and returns the set that contains, for each of them, the other slot of its
- * pair. */
+/* Returns the set of the other slots in the pairs of `slots`. */
 static unsigned twins(unsigned slots) { return (slots & 5) << 1 | (slots & 10) >> 1; }
 
 enum store_error store_open(struct store *s, const struct store_file *file, struct state *state)
@@ -207,7 +204,7 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
     const uint16_t node = state->node;
     uint8_t cluster[SEAL_CLUSTER];
     enum store_error best = STORE_EMPTY;
-    /* `whole` is one slot; `wholes` and `unread` are sets of slots. */
+    /* `whole` is a slot; `wholes` and `unread` are bit sets of slots */
     unsigned whole = 0, wholes = 0, unread = 0;
     memcpy(cluster, state->cluster, SEAL_CLUSTER);
     s->file = *file;
@@ -243,7 +240,7 @@ enum store_error store_open(struct store *s, const struct store_file *file, stru
 enum store_error store_write(struct store *s, struct state *state)
 {
     unsigned other = s->pair == 0 ? 2 : 0;
-    if (s->sequence + 1 == LAST_SEQUENCE) /* take_head() would refuse a record with this sequence */
+    if (s->sequence + 1 == LAST_SEQUENCE) /* take_head() refuses it */
         return failed(s, EOVERFLOW);
     state->sequence = s->sequence + 1;
     enum store_error error = write_slot(s, state, other);

@@ -1,9 +1,8 @@
 /*
- * Deposits and receives testaments. Before a member requests a term, it deposits, for each peer, a
- * sealed message which states that this term has ended. The guardian of the member sends these
- * messages if the member dies, so that the other members need not wait until the lease ends. This
- * file also handles incoming testaments, which count as the RELEASE that the dead member would have
- * sent.
+ * Deposits and receives testaments. A testament is a sealed packet saying that a term has ended.
+ * Before a member requests a term, it deposits one for each peer with its guardian, which sends
+ * them if the member dies, so that the others need not wait for the end of the lease. A received
+ * testament counts as the RELEASE that the dead member would have sent.
  */
 #include "member.h"
 
@@ -27,8 +26,8 @@ static size_t seal_testament(struct elect_member *m, unsigned group, unsigned pe
                               sizeof content, packet);
 }
 
-/* Gives the guardian the testament of one group. Each group has a separate testament, because the
- * guardian may have to discard one and keep the others. */
+/* Each group has its own testament, because the guardian may have to discard one and keep the
+ * others. */
 static void deposit(struct elect_member *m, unsigned group)
 {
     struct elect_testament t = {.group = group, .term = m->group[group].node.saved.used};
@@ -82,7 +81,7 @@ bool member_take_testament(struct elect_member *m, unsigned peer)
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
-        /* A testament contains no penalty, so the known penalty stays. */
+        /* keep the known penalty */
         release.penalty = g->node.mandate.presence.penalty[from];
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)

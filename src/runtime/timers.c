@@ -1,6 +1,5 @@
 /*
- * Wakes the member when a timer or an alarm of a group, or a HELLO, is due. One timerfd serves all
- * of them.
+ * One alarm for all timers and ALARMs of the groups, and for the HELLOs.
  */
 #include "member.h"
 
@@ -9,9 +8,8 @@ static elect_time sooner(elect_time a, elect_time b)
     return a == ELECT_UNSET || (b != ELECT_UNSET && b < a) ? b : a;
 }
 
-/* Returns the time at which the group needs an ALARM. The renewals of all groups happen at the same
- * times, so that they share datagrams. For this reason, the first renewal of an office may be up to
- * one interval late. */
+/* Returns when the group's next ALARM is due. All groups renew at the same times, to share
+ * datagrams, so the first renewal of an office may be up to one interval late. */
 static elect_time alarm_of(const struct elect_member *m, const struct group *g)
 {
     const elect_time *time = g->node.mandate.time;
@@ -19,7 +17,7 @@ static elect_time alarm_of(const struct elect_member *m, const struct group *g)
     if (m->groups == 1 || g->node.mandate.leader.token == 0 || alarm != time[ELECT_RENEW])
         return alarm;
     elect_time together = (alarm + renewal - 1) / renewal * renewal;
-    /* The renewal may be late, but the end of the office must be noticed in time. */
+    /* the end of the office must not be noticed late */
     return sooner(together, time[ELECT_UNTIL]);
 }
 

@@ -1,8 +1,8 @@
 /*
- * A turn carries out the output of the core's steps in the order that the core requires: it writes
- * the state file, deposits testaments, sends packets, announces news to the host, and delivers
- * messages to the member itself. One write covers all groups that changed in a turn, and the
- * messages of all groups to a peer share datagrams.
+ * A turn carries out the output of the core's steps in the required order: it writes the state
+ * file, deposits death reports, sends packets, announces news to the host, and delivers the
+ * member's messages to itself. One write covers all groups, whose messages to a peer share
+ * datagrams.
  */
 #include "member.h"
 
@@ -31,9 +31,8 @@ static void queue(struct elect_member *m, unsigned group, uint8_t rank,
         }
 }
 
-/* Updates the state that is written next. A member that has lost its state writes nothing until it
- * has learned enough about every group from the other members. Then readmit() writes all groups at
- * once. */
+/* Updates the state to be written. A member that has lost its state writes nothing until the others
+ * have told it enough about every group; then readmit() writes all groups at once. */
 static void persist(struct elect_member *m, unsigned group)
 {
     struct group *g = &m->group[group];
@@ -93,8 +92,8 @@ bool member_write(struct elect_member *m)
     return true;
 }
 
-/* Delivers only the messages that were queued before this call. The answers to them must wait until
- * the state has been written again. */
+/* Delivers only messages queued before this call. Answers to them must wait until the state has
+ * been written again. */
 static void deliver_to_self(struct elect_member *m)
 {
     unsigned count = m->over ? 0 : m->selves;
@@ -142,8 +141,7 @@ static bool is_quiet(const struct elect_member *m)
     return quiet;
 }
 
-/* Creates the new state file of a member that has lost its state, once the member has learned
- * enough about every group from the others. */
+/* Creates the new state file once the other members have told enough about every group. */
 static void readmit(struct elect_member *m)
 {
     int error;

@@ -687,7 +687,7 @@ MUTANTS = {
         "runtime/net.c", "at += sent > 0 ? (unsigned)sent : 1;", "at += sent > 0 ? (unsigned)sent : count;",
         "loop packets wait for a flush and a bad one stops no other"),
     "every other HELLO lacks the nonce": (
-        "runtime/handshake.c", "    p->plainly = true; /* the nonces", "    /* the nonces", "session two packets renew a session"),
+        "runtime/handshake.c", "    p->plainly = true; /* echo the known", "    /* echo the known", "session two packets renew a session"),
     "a counter may leap to its maximum": (
         "runtime/session.c", ": counter - n->top > SESSION_LEAP;", ": false;", "session_counters no forged counter cuts off a pair"),
     "a receiver does not report that it misses DATA": (
