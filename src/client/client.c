@@ -1,6 +1,6 @@
-/* libelect-client asks the daemon on this machine whether its member leads, and how long it will
- * lead. The library is a single file, so that a program can include it in its build; see
- * elect-client.h and talk.h. */
+/* libelect-client asks the daemon on this machine whether and for how long its member leads. The
+ * library is a single file, so that programs can compile it themselves; see elect-client.h and
+ * talk.h. */
 #include "../base/clock.h"
 #include "elect-client.h"
 #include "talk.h"
@@ -23,28 +23,28 @@
 #define ELECT_RUN_FOLDER "/run/elect"
 #endif
 
-/* All these times are in microseconds. */
+/* times in microseconds */
 #define SECOND  INT64_C(1000000)
-#define RETRY   (SECOND / 5) /* pause between two attempts to find the daemon */
-#define SILENCE SECOND       /* if no answer comes for this long, the question is repeated */
-#define AGAIN   5000         /* pause between two attempts to connect */
-#define SOONEST 1000         /* shortest pause between two questions */
+#define RETRY   (SECOND / 5) /* between attempts to find the daemon */
+#define SILENCE SECOND       /* before an unanswered question is repeated */
+#define AGAIN   5000         /* between attempts to connect */
+#define SOONEST 1000         /* shortest time between questions */
 #define NEVER   0            /* disarms the timer */
 
-#define MANY 256 /* a call that must not wait reads at most this many packets */
+#define MANY 256 /* most packets that a call reads without waiting */
 
 _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 
 struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
-    int fd;         /* the connection; -1: not connected */
-    int watch;      /* epoll descriptor for the connection and the timer; the caller polls it */
+    int fd;         /* -1 if not connected */
+    int watch;      /* epoll descriptor of `fd` and `timer`, for the caller to poll */
     int timer;      /* expires when the next question is due */
-    bool asked;     /* the latest question has not been answered yet */
-    bool resigning; /* the latest resignation has not been answered yet */
-    int64_t stamp;  /* time stamp of the latest question; the answer repeats it */
-    int64_t span;   /* the longest promise to ask the daemon for; 0: no limit */
+    bool asked;     /* a question has not been answered yet */
+    bool resigning; /* a resignation has not been answered yet */
+    int64_t stamp;  /* of the latest question and its answer */
+    int64_t span;   /* longest promise to ask for; 0: no limit */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -72,7 +72,7 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* Converts errno into an error code and a message after a call on the socket has failed. */
+/* Converts errno after a failed call on the socket. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -113,8 +113,8 @@ static int64_t end_of(int64_t patience)
     return patience < INT64_MAX - begin ? begin + patience : INT64_MAX;
 }
 
-/* Waits until the socket is ready, but not beyond `end`. Returns false only if `end` had passed
- * before the call. The socket may not be ready even if the function returns true. */
+/* Waits until the socket is ready, but not beyond `end`. Returns false only if `end` had already
+ * passed, so the socket may not be ready after true. */
 static bool wait_for(const struct elect_client *c, short events, int64_t end)
 {
     struct pollfd poll = {.fd = c->fd, .events = events};
@@ -126,7 +126,7 @@ static bool wait_for(const struct elect_client *c, short events, int64_t end)
     return true;
 }
 
-/* Makes the descriptor readable at the time `when`, or immediately if that time has passed. */
+/* Makes the caller's descriptor readable at `when`, or at once if that has passed. */
 static void wake_at(struct elect_client *c, int64_t when)
 {
     struct itimerspec spec = {.it_value = timespec_of(when)};
@@ -139,16 +139,15 @@ static void hang_up(struct elect_client *c)
 {
     if (c->fd < 0)
         return;
-    /* The socket must be removed from epoll before it is closed. Otherwise epoll would keep
-     * reporting it if a forked child has a copy of it. */
+    /* before close(): epoll would keep reporting a socket that a forked child has inherited */
     epoll_ctl(c->watch, EPOLL_CTL_DEL, c->fd, NULL);
     close(c->fd);
     c->fd = -1;
     c->asked = c->resigning = false;
 }
 
-/* Connects to the daemon. If too many clients are waiting, connect fails with EAGAIN. poll() cannot
- * wait for this, so the function tries again after a pause. */
+/* connect() fails with EAGAIN if too many clients are waiting. poll() cannot wait for that, so try
+ * again after a pause. */
 static int connect_by(const struct elect_client *c, int64_t end)
 {
     const struct timespec pause = timespec_of(AGAIN);
@@ -173,9 +172,8 @@ static enum elect_client_error reach(struct elect_client *c, int64_t end)
     return error;
 }
 
-/* Sends a question. The deadline in the answer is counted from the stamp of the question, so each
- * attempt to send uses a new stamp. No two questions have the same stamp, so that an outdated
- * answer is never mistaken for the answer to a later question. */
+/* Sends a question. Its deadline counts from its stamp, so each attempt to send uses a new one. No
+ * two questions share a stamp, so an old answer cannot match a later question. */
 static enum elect_client_error say(struct elect_client *c, enum talk_word word, int64_t end)
 {
     struct talk t = {.magic = TALK_MAGIC, .word = (uint8_t)word};
@@ -201,8 +199,7 @@ static enum elect_client_error say(struct elect_client *c, enum talk_word word, 
     return error;
 }
 
-/* Works like say(), but connects once more if the daemon has been restarted since the previous
- * call. */
+/* Like say(), but connects again if the daemon has been restarted since the last call. */
 static enum elect_client_error say_again(struct elect_client *c, enum talk_word word, int64_t end)
 {
     bool known = c->fd >= 0;
@@ -212,8 +209,8 @@ static enum elect_client_error say_again(struct elect_client *c, enum talk_word 
 
 /* ---- hearing the daemon ---- */
 
-/* Returns true if the text ends in NUL and contains no control characters, which could affect a
- * terminal or a log. */
+/* Returns true if the text ends in NUL and has no control characters, which could affect a terminal
+ * or a log. */
 static bool is_text(const char *s, size_t room)
 {
     for (size_t i = 0; i < room; i++) {
@@ -258,10 +255,9 @@ static enum elect_client_error hear(struct elect_client *c, int64_t end, struct 
     return error;
 }
 
-/* Converts a packet from the daemon into an answer for the caller. Returns false if a correct
- * daemon would never send such a packet. The promised time is limited to the lease, because the
- * daemon may promise a longer time just after the lease has been shortened. The promised time may
- * be negative if leadership ended while the daemon was answering. */
+/* Converts the daemon's packet into an answer. Returns false if a correct daemon would not send it.
+ * The promise is limited to the lease, because it may be longer just after the lease has been
+ * shortened. It may be negative if leadership ended while the daemon was answering. */
 static bool understand(const struct elect_client *c, const struct talk *t,
                        struct elect_client_answer *a)
 {
@@ -281,8 +277,7 @@ static bool understand(const struct elect_client *c, const struct talk *t,
 
 /* ---- asking ---- */
 
-/* Returns the time at which the next question is due. The client asks as often as a leader renews
- * its lease. */
+/* Returns when the next question is due. Questions are as frequent as renewals of the lease. */
 static int64_t next_question(const struct talk *told, const struct elect_client_answer *a)
 {
     int64_t half = (a->deadline - told->stamp) / 2;
@@ -290,10 +285,9 @@ static int64_t next_question(const struct talk *told, const struct elect_client_
     return told->stamp + (pause > SOONEST ? pause : SOONEST);
 }
 
-/* Asks the daemon. There is at most one unanswered question at a time, so the answer to a question
- * may arrive during a later call. If it promises leadership, the promise is still valid until its
- * time runs out. If it says that the member does not lead, it may be outdated, so the question is
- * repeated if this call may wait. */
+/* Asks the daemon. Only one question is open at a time, so its answer may arrive during a later
+ * call. A late promise of leadership is valid until its deadline. A late answer that the member
+ * does not lead may be out of date, so the question is repeated if this call may wait. */
 static enum elect_client_error converse(struct elect_client *c, int64_t end, bool waits,
                                         struct talk *t, struct elect_client_answer *a)
 {
@@ -310,7 +304,7 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
         if (error == ELECT_CLIENT_LATE && boottime_now() < end && c->asked)
             continue;
         if (error == ELECT_CLIENT_NO_DAEMON && !fresh)
-            continue; /* the old connection is closed, but the daemon may have been restarted */
+            continue; /* the daemon may have been restarted */
         if (error != ELECT_CLIENT_FINE)
             return error;
         if (t->word == TALK_REFUSED && !c->resigning) {
@@ -347,8 +341,8 @@ enum elect_client_error elect_client_ask(struct elect_client *c, int64_t patienc
     return error;
 }
 
-/* If the answer to an earlier question arrives during this call, it is dropped. After this call the
- * descriptor is readable, which tells the caller to ask again. */
+/* Drops the answer to an earlier question. The descriptor is readable afterwards, so that the
+ * caller asks again. */
 enum elect_client_error elect_client_resign(struct elect_client *c, int64_t patience)
 {
     struct talk t;
@@ -379,7 +373,7 @@ void elect_client_stopped(struct elect_client *c)
 {
     if (c->asked)
         wake_at(c, boottime_now());
-    c->asked = false; /* an answer that is still on its way must not permit new work */
+    c->asked = false; /* a late answer must not permit new work */
     if (c->fd >= 0)
         say(c, TALK_EMPTY, boottime_now());
 }
@@ -388,7 +382,7 @@ int elect_client_fd(const struct elect_client *c) { return c->watch; }
 
 /* ---- opening ---- */
 
-/* Finds the socket member-N.run in ELECT_RUN_FOLDER, if there is exactly one. */
+/* Finds the only member-N.run in ELECT_RUN_FOLDER. */
 static enum elect_client_error find_socket(char *path, size_t room)
 {
     enum elect_client_error error = ELECT_CLIENT_NO_DAEMON;
@@ -416,8 +410,7 @@ static enum elect_client_error find_socket(char *path, size_t room)
     return error;
 }
 
-/* Sets the path to `socket`. If `socket` is a status socket (member-N.status), the function uses
- * member-N.run in the same folder instead. */
+/* For a status socket, member-N.status, uses member-N.run in the same folder. */
 static bool set_path(struct sockaddr_un *at, const char *socket)
 {
     static const char status[] = ".status";

@@ -1,8 +1,7 @@
 /*
- * The protocol of a member's run socket (member-N.run). Runs and clients use it to register their
- * work with the daemon, and the daemon uses it to tell them how long the work may continue. Each
- * packet is one `struct talk`. The socket is of the type AF_UNIX and SOCK_SEQPACKET, so both ends
- * are on one machine.
+ * The protocol of a member's run socket (member-N.run). Runs and clients register their work with
+ * the daemon, which tells them how long the work may continue. The socket is AF_UNIX and
+ * SOCK_SEQPACKET; each packet is one `struct talk`.
  *
  *     elect run                                   daemon
  *     HOLD group [why: its command]          ->
@@ -31,14 +30,12 @@
  *                                            <-   DONE, or REFUSED why
  *     EMPTY                                  ->        the client no longer uses any answer
  *
- * The stamp is the sender's CLOCK_BOOTTIME just before the question, and the answer contains the
- * same stamp. The promise ends at stamp + left by that clock. The time at which an answer arrives
- * does not matter.
+ * The stamp is the CLOCK_BOOTTIME just before the question, repeated in the answer. The promise
+ * ends at stamp + left, no matter when the answer arrives.
  *
  * WAIT carries one end of a socket pair (SOCK_SEQPACKET); the guardian has the other end. When all
- * work has ended, or if it will never begin, the run sends the byte TALK_IS_EMPTY on this channel,
- * even if the daemon has exited. If the channel closes without that byte, some work may still be
- * running.
+ * work has ended, or will never begin, the run sends the byte TALK_IS_EMPTY on it, even if the
+ * daemon has exited. If the channel closes without that byte, some work may still be running.
  */
 #ifndef ELECT_CLIENT_TALK_H
 #define ELECT_CLIENT_TALK_H
@@ -50,7 +47,7 @@
 #define TALK_WHY      160
 #define TALK_IS_EMPTY 'E'
 
-/* Each word of the protocol, with 1 if the daemon sends it and 0 if a run or a client does. */
+/* word, 1 if the daemon sends it or 0 if a run or a client does */
 #define TALK_WORDS(X)                                                                              \
     X(HOLD, 0)                                                                                     \
     X(ASK, 0)                                                                                      \
@@ -98,18 +95,18 @@ enum {
 /* Numbers are in host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
-    uint8_t word;  /* a value of enum talk_word */
-    uint8_t flags; /* TALK_NOW to TALK_RESTARTS; used in HOLD, ASK, EMPTY and HEALTH */
+    uint8_t word;  /* enum talk_word */
+    uint8_t flags; /* in HOLD, ASK, EMPTY and HEALTH */
     uint8_t unused[2];
-    int64_t stamp, left; /* both in microseconds */
+    int64_t stamp, left; /* microseconds */
     uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* in WAIT, GO, TOLD: how long leadership lasts without a renewal */
-    uint32_t renewal; /* in WAIT, GO, TOLD: the interval between renewals; both in microseconds */
-    uint32_t pid;     /* in ASK: the process id of the command; 0 if unknown */
+    uint32_t lease;      /* in WAIT, GO, TOLD: microseconds */
+    uint32_t renewal;    /* in WAIT, GO, TOLD: microseconds between renewals */
+    uint32_t pid;        /* in ASK: process id of the command; 0 if unknown */
     uint32_t unused_too;
     char group[TALK_NAME];
-    char node[TALK_NAME];   /* the name of the daemon's member */
-    char leader[TALK_NAME]; /* the name of the leader; empty: no leader is known */
+    char node[TALK_NAME];   /* the daemon's member */
+    char leader[TALK_NAME]; /* empty if unknown */
     char why[TALK_WHY];
 };
 

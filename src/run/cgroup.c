@@ -1,5 +1,4 @@
-/* Creates, kills, freezes and removes a control group below the group of this process, with the
- * files of cgroup v2. */
+/* Creates, kills, freezes and removes a control group below that of this process (cgroup v2). */
 #include "cgroup.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 
 /* ---- the control group of this process ---- */
 
-/* Reads the path of this process's control group, which follows "0::" in /proc/self/cgroup. */
+/* Reads the path after "0::" in /proc/self/cgroup. */
 static bool own_path(char *path, size_t room)
 {
     char line[CGROUP_PATH];
@@ -30,8 +29,7 @@ static bool own_path(char *path, size_t room)
     return found;
 }
 
-/* Finds the mount point of cgroup v2. /proc/self/mounts writes a blank in a path as \040, which
- * this function does not decode. */
+/* Finds the mount point of cgroup v2. Does not decode \040, a blank, in /proc/self/mounts. */
 static bool mount_point(char *path, size_t room)
 {
     char line[CGROUP_PATH], where[CGROUP_PATH], kind[64];
@@ -44,8 +42,7 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* Returns true if systemd has delegated the control group to this user. systemd marks such a group
- * with the attribute user.delegate or trusted.delegate. */
+/* Returns true if systemd has delegated the control group to this user. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};
@@ -65,7 +62,7 @@ static bool make_below(struct cgroup *g, const char *parent)
         errno = ENAMETOOLONG;
         return false;
     }
-    /* An exited process with the same pid left its group behind. */
+    /* left behind by an earlier process with the same pid */
     if (mkdir(g->path, 0755) != 0 && errno == EEXIST)
         if (rmdir(g->path) != 0 || mkdir(g->path, 0755) != 0)
             return false;
@@ -133,8 +130,7 @@ bool cgroup_is(const struct cgroup *g, const char *event)
     return strstr(text, event) != NULL;
 }
 
-/* Tries repeatedly to remove the folder, because the kernel needs a moment after the last process
- * was reaped. */
+/* The kernel needs a moment after the last process was reaped, so rmdir() is retried. */
 void cgroup_remove(struct cgroup *g)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

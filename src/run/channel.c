@@ -1,5 +1,5 @@
-/* Sends packets to the daemon and its guardian, passes packets between the runner and the keeper,
- * and writes messages to the user on standard error. */
+/* Packets to the daemon and its guardian, packets between the runner and the keeper, and messages
+ * on standard error. */
 #include "channel.h"
 
 #include <errno.h>
@@ -51,8 +51,7 @@ long packet_receive(int fd, void *bytes, size_t length, int passed[2])
                        .msg_controllen = sizeof control.room};
     passed[0] = passed[1] = -1;
     ssize_t got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    /* ECONNRESET means that the peer closed the connection without reading everything. The data
-     * that the peer itself has sent may still be waiting here. */
+    /* The peer closed the connection with unread data. Its own data may still be waiting here. */
     if (got < 0 && errno == ECONNRESET)
         got = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     for (struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c != NULL; c = CMSG_NXTHDR(&m, c))
@@ -149,9 +148,8 @@ enum heard channel_hear(struct channel *c, struct talk *t)
 
 static int told_on = STDERR_FILENO;
 
-/* Opens a separate, non-blocking descriptor if standard error is a pipe or a terminal, because a
- * write to a full pipe or terminal would block. O_NONBLOCK on standard error itself would affect
- * every process that shares standard error. */
+/* Opens a separate, non-blocking descriptor if standard error is a pipe or a terminal, which could
+ * block. O_NONBLOCK on standard error itself would affect every process that shares it. */
 void channel_open_report(void)
 {
     struct stat is;
@@ -178,5 +176,5 @@ void channel_report(const char *format, ...)
     line[length++] = '\n';
     if (send(told_on, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == ENOTSOCK &&
         write(told_on, line, length) < 0)
-        return; /* the message is lost, because elect run never waits for its reader */
+        return; /* drop the message rather than wait for its reader */
 }

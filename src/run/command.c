@@ -1,6 +1,6 @@
-/* Starts the command and the health checks. The keeper lets the kernel reap its children, so it
- * could not learn the exit status of the command. Therefore a separate process, the waiter, is the
- * parent of the command, and exits with the command's status (docs/internals/daemon.md). */
+/* Starts the command and the health checks. The kernel reaps the keeper's children, so the keeper
+ * cannot read the command's exit status. Therefore the command's parent is a separate process, the
+ * waiter, which exits with the command's status (docs/internals/daemon.md). */
 #include "command.h"
 
 #include "scheduling.h"
@@ -29,13 +29,12 @@ static _Noreturn void fail(int report, int exit_status, int error, const char *w
     struct command_failure f = {.error = error};
     snprintf(f.what, sizeof f.what, "%s", what);
     if (write(report, &f, sizeof f) != sizeof f)
-        exit_status = EXIT_RUN_FAILED; /* only the exit status can now report the failure */
+        exit_status = EXIT_RUN_FAILED;
     _exit(exit_status);
 }
 
-/* Restores the priority and the signal handling that a program expects when it starts. SIGHUP,
- * SIGINT and SIGQUIT stay ignored if they were ignored before, as under nohup or in a background
- * job of a script. */
+/* Restores the usual priority and signal handling of a new program. SIGHUP, SIGINT and SIGQUIT stay
+ * ignored if they were, as under nohup or in a background job of a script. */
 static void be_ordinary(void)
 {
     sigset_t none;
@@ -51,13 +50,13 @@ static void be_ordinary(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Moves this process into a new process group, gives it the terminal if `terminal` is set, and
- * makes the kernel kill it when its parent dies. */
+/* Moves this process into a new process group, which gets the terminal if `terminal`. The kernel
+ * kills the process when its parent dies. */
 static void stand_alone(bool terminal)
 {
     setpgid(0, 0);
     if (terminal)
-        /* tcsetpgrp() does not stop this process, because SIGTTOU is still blocked. */
+        /* does not stop this process, because SIGTTOU is still blocked */
         tcsetpgrp(STDIN_FILENO, getpgrp());
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
@@ -84,7 +83,7 @@ static int path_error(const char *name)
     for (const char *at = path != NULL ? path : NO_PATH, *end; at != NULL;
          at = *end == ':' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
-        int folder = end > at ? (int)(end - at) : 1; /* the length of the folder in characters */
+        int folder = end > at ? (int)(end - at) : 1;
         int length = snprintf(file, sizeof file, "%.*s/%s", folder, end > at ? at : ".", name);
         if (length < 0 || (size_t)length >= sizeof file || access(file, F_OK) != 0)
             continue;
@@ -119,15 +118,15 @@ static _Noreturn void become(const struct keeper_job *job, int report, int loss)
 {
     const struct run_options *o = job->options;
     stand_alone(job->terminal);
-    /* The command must not gain privileges, because elect run would then not be permitted to signal
-     * it. If the command had also left its control group, elect run could not kill it at all. */
+    /* elect run may not signal a command that gains privileges and, if the command also leaves its
+     * control group, could not kill it at all. */
     if (geteuid() != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot set no_new_privs");
     if (fcntl(loss, F_SETFD, 0) != 0)
         fail(report, EXIT_RUN_FAILED, errno, "cannot pass on the loss descriptor");
     be_ordinary();
-    /* If this process was delayed for so long that the command would have to be stopped at once, it
-     * does not start the command, but waits here until the keeper or the runner kills it. */
+    /* If it is so late that the command would have to be stopped at once, do not start it, but wait
+     * for the keeper or the runner to kill this process. */
     while (boottime_now() >= atomic_load(&job->page->until) - atomic_load(&job->page->grace) -
                                  atomic_load(&job->page->margin))
         usleep(1000);
@@ -158,7 +157,7 @@ static bool write_file(const char *path, const char *text)
 struct identity {
     uid_t user;
     gid_t group;
-    bool mapped; /* the command runs in a user namespace, which maps both ids to themselves */
+    bool mapped; /* in a user namespace, where both ids are mapped to themselves */
 };
 
 static void furnish(const struct identity *who, int report)
@@ -166,8 +165,7 @@ static void furnish(const struct identity *who, int report)
     char user[64], group[64];
     snprintf(user, sizeof user, "%u %u 1", who->user, who->user);
     snprintf(group, sizeof group, "%u %u 1", who->group, who->group);
-    /* The files in /proc of a process that is not dumpable belong to root, so this process must be
-     * dumpable while it writes them. */
+    /* the files in /proc/self belong to root unless the process is dumpable */
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     if (who->mapped &&
         !(write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", user) &&
@@ -181,21 +179,20 @@ static void furnish(const struct identity *who, int report)
 
 /* ---- the waiter ---- */
 
-/* This signal asks the waiter to pass on another signal, whose number comes with it. If the number
- * is negative, that signal goes to the whole process group of the command. */
+/* Asks the waiter to pass on the signal sival_int, or -sival_int to the command's process group. */
 #define PASS_ON SIGRTMIN
 
 void command_signal(pid_t waiter, int number, bool group)
 {
-    pid_t command = getpgid(waiter); /* the command, once the waiter has joined its group */
+    pid_t command = getpgid(waiter); /* once the waiter has joined its group */
     if (command > 1 && command != waiter)
         kill(group ? -command : command, number);
     else
         sigqueue(waiter, PASS_ON, (union sigval){.sival_int = group ? -number : number});
 }
 
-/* Blocks every signal that the waiter does not handle. The waiter is in the process group of the
- * command, and signals to that group are not meant for the waiter. */
+/* Blocks all signals: the waiter is in the command's process group, whose signals are not meant for
+ * it. */
 static void prepare_to_wait(const struct keeper_job *job)
 {
     sigset_t all;
@@ -204,17 +201,16 @@ static void prepare_to_wait(const struct keeper_job *job)
     sigprocmask(SIG_SETMASK, &all, NULL);
     tree_let_reap(false);
     stand_alone(false);
-    channel_close(&channel); /* only the runner and the keeper may report the end of the work */
+    channel_close(&channel); /* only the runner and the keeper may send EMPTY */
     if (job != NULL)
         close(job->runner);
 }
 
-/* Waits for the command, and exits with its status. In a process namespace of its own, the waiter
- * is the first process, so its exit also ends all other processes of that namespace. Without a
- * namespace, the waiter joins the process group of the command, so that the kernel does not reuse
- * the number of the group before the waiter is reaped. In a namespace the waiter must not join the
- * group, because the kernel does not end a namespace while the number of a process group in it is
- * in use. */
+/* Waits for the command, and exits with its status. In a process namespace, the waiter is process
+ * 1, so its exit ends all other processes there. Otherwise the waiter joins the command's process
+ * group, so that the kernel does not reuse the group's number before the waiter is reaped. In a
+ * namespace it must not join, because the kernel does not end a namespace while a process group's
+ * number is in use. */
 static _Noreturn void wait_for(pid_t command, bool isolated)
 {
     sigset_t expected;
@@ -223,8 +219,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
     setpgid(command, command);
     if (!isolated)
         setpgid(0, command);
-    /* The waiter must not keep descriptors open: a program that reads the output of the command
-     * would otherwise wait for the waiter, too. */
+    /* otherwise a reader of the command's output would wait for the waiter, too */
     closefrom(STDERR_FILENO + 1);
     sigemptyset(&expected);
     sigaddset(&expected, SIGCHLD);
@@ -234,8 +229,7 @@ static _Noreturn void wait_for(pid_t command, bool isolated)
         if (number == PASS_ON && info.si_code == SI_QUEUE)
             kill(info.si_int < 0 ? -command : command, abs(info.si_int));
         for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-            /* ^Z stops a command that reads from a terminal. The user could not continue the
-             * command, so the waiter continues it. */
+            /* stopped by ^Z: the user would have no way to continue it */
             if (WIFSTOPPED(status) && child == command && WSTOPSIG(status) == SIGTSTP)
                 kill(-command, SIGCONT);
             else if (!WIFSTOPPED(status) && child == command)
@@ -274,7 +268,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* both the parent and the child set the group, to avoid a race */
+        setpgid(waiter, waiter); /* also set in the child, to avoid a race */
         return waiter;
     }
     close(ends[0]);

@@ -1,5 +1,4 @@
-/* Implements the arithmetic of deadline.h. These functions do not read a clock, so that the unit
- * tests can cover every case. */
+/* The arithmetic of deadline.h. It reads no clock, so that unit tests can cover every case. */
 #include "deadline.h"
 
 #include <stdio.h>
@@ -7,7 +6,7 @@
 
 #define SECOND     1000000
 #define MARGIN     50000
-#define MARGIN_MAX 6 /* the default margin is at most a sixth of the lease */
+#define MARGIN_MAX 6 /* the default margin is at most 1/6 of the lease */
 
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room)

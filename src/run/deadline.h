@@ -1,13 +1,13 @@
 /* Computes how long work may continue, when it is told to stop, and when it is killed. All times
- * are microseconds of CLOCK_BOOTTIME.
+ * are in microseconds on CLOCK_BOOTTIME.
  *
  *     stamp                             U-k-m         U-m    U-m/2   U
  *       |--------- left ------------------|------ k ----|------- m ----|
  *                                        TERM          KILL  the runner kills
  *
- * U is the time until which the mandate is known to last, k is the grace between TERM and KILL, and
- * m is the margin, that is, the time that killing may take. The keeper kills the command at U-m; if
- * it has not done so by U-m/2, the runner kills it. */
+ * U is the known end of the mandate, k the grace between TERM and KILL, and m the margin, the time
+ * allowed for killing. The keeper kills the command at U-m; if it has not by U-m/2, the runner
+ * kills it. */
 #ifndef ELECT_RUN_DEADLINE_H
 #define ELECT_RUN_DEADLINE_H
 
@@ -18,34 +18,34 @@
 #include <stdint.h>
 
 #define DEADLINE_NEVER   INT64_MAX
-#define DEADLINE_DEFAULT (-1) /* for the grace or the margin: a value that fits the lease */
+#define DEADLINE_DEFAULT (-1) /* choose a grace or margin that fits the lease */
 
 struct deadline {
     int64_t until;
     int64_t grace, margin;
-    int64_t since; /* when the work was told to stop; DEADLINE_NEVER: it was not */
+    int64_t since; /* when the work was told to stop; DEADLINE_NEVER if it was not */
     bool over;     /* another member may already lead */
 };
 
-/* Sets the grace and the margin, before the first deadline is known. Returns false, with the
- * calculation in `why`, if they leave less than two renewal intervals of the lease, because the
- * loss of a single answer could then end the work. The default grace is half of what remains of the
- * lease after two renewal intervals and the margin; the other half allows for late renewals. */
+/* Sets the grace and the margin. Returns false, with the calculation in `why`, if they leave less
+ * than two renewal intervals of the lease, because a single lost answer could then end the work.
+ * The default grace is half of what remains after two renewal intervals and the margin; the other
+ * half allows for late renewals. */
 bool deadline_begin(struct deadline *d, int64_t lease, int64_t renewal, int64_t grace,
                     int64_t margin, char *why, size_t room);
 
-/* Returns the known deadline or the reported deadline, whichever is later. An answer that reports
- * more than a lease is ignored. */
+/* Returns the later of the known and the reported deadline. Ignores a report of more than a
+ * lease. */
 int64_t deadline_extended(int64_t until, int64_t stamp, int64_t left, int64_t lease);
 
 bool deadline_may_start(const struct deadline *d, int64_t now);
-/* Returns the time at which to send TERM; DEADLINE_NEVER if TERM has been sent. */
+/* when to send TERM; DEADLINE_NEVER if it was sent */
 int64_t deadline_term(const struct deadline *d);
-/* Returns the time at which to kill the processes, even if the grace period has not ended. */
+/* when to kill the processes, even within the grace period */
 int64_t deadline_kill(const struct deadline *d);
-int64_t deadline_guard(const struct deadline *d); /* when the runner kills if the keeper has not */
+int64_t deadline_guard(const struct deadline *d); /* when the runner kills them */
 
-/* Starts the grace period, if it has not begun. */
+/* Starts the grace period, unless it has begun. */
 void deadline_stop(struct deadline *d, int64_t now);
 void deadline_lost(struct deadline *d, int64_t now); /* ends the grace period at once */
 

@@ -1,4 +1,4 @@
-/* Defines the ELECT_ variables, which are the same for commands and hooks. */
+/* The ELECT_ variables. */
 #include "environment.h"
 
 #include <stdio.h>

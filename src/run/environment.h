@@ -1,18 +1,18 @@
-/* The environment variables that the command of elect run and the hooks get. */
+/* The environment of hooks and of the command of elect run. */
 #ifndef ELECT_RUN_ENVIRONMENT_H
 #define ELECT_RUN_ENVIRONMENT_H
 
 #include "elect.h"
 
 struct environment {
-    const char *group, *node; /* names of the group and of the member on this machine */
-    const char *leader;       /* the name of the leader; "": no leader is known */
+    const char *group, *node; /* `node`: the member on this machine */
+    const char *leader;       /* "" if unknown */
     const char *socket;       /* the daemon's status socket */
     elect_term term;
-    uint32_t lease; /* the lease of a leader, in microseconds */
+    uint32_t lease; /* microseconds */
 };
 
-/* Calls `add` with the name and the value of each ELECT_ variable. */
+/* Calls `add` for each ELECT_ variable. */
 void environment_each(const struct environment *e,
                       void (*add)(void *context, const char *name, const char *value),
                       void *context);

@@ -1,5 +1,4 @@
-/* Runs the health check of --health periodically, and receives the watchdog messages of
- * --watchdog. */
+/* Runs the health checks of --health, and receives the messages of --watchdog. */
 #include "health.h"
 
 #include "command.h"
@@ -13,8 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Room for the socket's name, which consists of "@" and five digits from the kernel. */
-#define NAME_ROOM 32
+#define NAME_ROOM 32 /* the socket's name is "@" and five digits from the kernel */
 #define READS     16 /* reads of a check's output before other work gets its turn */
 
 static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int64_t every)
@@ -25,13 +23,12 @@ static bool tell_environment(const struct sockaddr_un *at, socklen_t length, int
         return false;
     memcpy(name + 1, at->sun_path + 1, characters);
     snprintf(period, sizeof period, "%lld", (long long)every);
-    /* WATCHDOG_PID would name the only process that may report. The pid of the command is not known
-     * yet, so any process may report. */
+    /* any process may report, because the pid of the command is not known yet */
     unsetenv("WATCHDOG_PID");
     return setenv("NOTIFY_SOCKET", name, 1) == 0 && setenv("WATCHDOG_USEC", period, 1) == 0;
 }
 
-/* Opens a socket without a file. The kernel chooses a free name for the socket. */
+/* Opens an abstract socket with a name chosen by the kernel. */
 static int open_notify(int64_t every)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -92,7 +89,7 @@ void health_read(struct health *s)
         memcpy(s->said + s->length, rest, more);
         s->length += more;
     }
-    if (got == 0) { /* the check has closed its output */
+    if (got == 0) {
         close(s->output);
         s->output = -1;
     }
@@ -127,8 +124,8 @@ static void end_check(struct health *s)
     forget_check(s);
 }
 
-/* Counts a failed check. Reports it with the first line of the check's output, unless the run was
- * already reported as unhealthy. */
+/* Counts a failed check, and reports it with the first line of its output, unless the run has been
+ * reported as unhealthy. */
 static void fail(struct health *s, const char *how)
 {
     health_read(s);
@@ -163,7 +160,7 @@ int health_look(struct health *s, int64_t now)
         return UNHEALTHY_CHECK;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
-        s->heard = now; /* so that the next report comes one period later */
+        s->heard = now; /* the next report comes one period later */
         snprintf(s->why, sizeof s->why, "its command gave no sign of life (--watchdog)");
         return UNHEALTHY_SILENT;
     }
@@ -198,8 +195,8 @@ static bool says(const char *text, const char *word)
     return false;
 }
 
-/* Receives one datagram. `ours` is true if a process of the same user sent it. The buffer has no
- * room for descriptors, so the kernel closes descriptors that come with the datagram. */
+/* Receives a datagram, `ours` if it is from a process of the same user. There is no room for
+ * descriptors, so the kernel closes any that come with it. */
 static bool hear_one(struct health *s, char *text, size_t room, bool *ours)
 {
     struct iovec part = {text, room - 1};

@@ -1,12 +1,12 @@
-/* Determines whether the command works properly. Either a periodic check tests the command, or the
- * command itself reports regularly, in the same way as to systemd (sd_watchdog_enabled(3)). If the
- * command does not work properly, elect run stops it, and the member hands leadership over. */
+/* The health of the command. Either a periodic check tests it, or the command itself reports
+ * regularly, as to systemd (sd_watchdog_enabled(3)). elect run stops an unhealthy command, and the
+ * member hands leadership over. */
 #ifndef ELECT_RUN_HEALTH_H
 #define ELECT_RUN_HEALTH_H
 
 #include "run.h"
 
-/* health_look() returns HEALTH_FINE, UNHEALTHY_CHECK or UNHEALTHY_SILENT. */
+/* result of health_look(), besides UNHEALTHY_CHECK and UNHEALTHY_SILENT */
 enum { HEALTH_FINE = 0 };
 
 #define HEALTH_SAID 100
@@ -14,30 +14,30 @@ enum { HEALTH_FINE = 0 };
 struct health {
     const struct run_options *options;
     bool looking;
-    bool passed;            /* the latest complete check was successful */
-    bool reported;          /* the command was found unhealthy, and no check has passed since */
-    int output;             /* the output of the running check; -1: none */
-    char said[HEALTH_SAID]; /* the beginning of the check's output */
+    bool passed;            /* result of the last check that ended */
+    bool reported;          /* reported as unhealthy, and no check has passed since */
+    int output;             /* output of the running check; -1 if none */
+    char said[HEALTH_SAID]; /* start of that output */
     size_t length;
     char why[TALK_WHY]; /* why the last check failed */
-    pid_t check;        /* the parent process of the running check; 0: no check is running */
+    pid_t check;        /* parent of the running check; 0 if none */
     int64_t next_check;
     unsigned failures; /* failed checks in a row */
-    int notify;        /* the socket of --watchdog; -1: none */
-    int64_t heard;     /* when the last watchdog message arrived */
+    int notify;        /* socket of --watchdog; -1 if none */
+    int64_t heard;     /* time of the last watchdog message */
 };
 
-/* Starts the first check at the time `first`, and then one check in every period. */
+/* Plans the first check for `first`, then one in every period. */
 void health_begin(struct health *s, const struct run_options *o, int64_t first);
-/* Listens for the messages of --watchdog, and sets the environment variables with which the command
- * finds the socket. Returns false if the socket cannot be opened. */
+/* Opens the socket of --watchdog, and sets NOTIFY_SOCKET and WATCHDOG_USEC for the command. Returns
+ * false if that fails. */
 bool health_listen(struct health *s, int64_t now);
 int64_t health_next(const struct health *s); /* when to call health_look() again */
 int health_look(struct health *s, int64_t now);
 void health_hear(struct health *s, int64_t now);
-void health_read(struct health *s); /* reads the check's output, so that the check never blocks */
+void health_read(struct health *s); /* reads output, so that the check does not block */
 void health_ended(struct health *s, pid_t child, int status);
-void health_end(struct health *s); /* kills the running check, and starts no others */
+void health_end(struct health *s); /* kills the running check and starts no more */
 /* Resumes the checks after a freeze or a restart. */
 void health_again(struct health *s, int64_t now);
 

@@ -1,12 +1,12 @@
-/* The keeper starts the command and stops it in time. The keeper reads the clock itself, so that it
- * does not depend on its parent, the runner.
+/* The keeper starts the command and stops it in time. It reads the clock itself, so that it does
+ * not depend on its parent, the runner.
  *
  * 1. The keeper forks no process until it is a subreaper and knows that the runner is alive.
- * 2. If the runner dies, the keeper notices this on the socket pair between them, and kills the
- *    command with all its processes.
- * 3. The keeper reports the end of the work (with PHASE_EMPTY on the page that it shares with the
- *    runner, and with the packet EMPTY) only when it has no child left.
- * 4. Only the packet that reports the end of the work can cause a hand-over. */
+ * 2. If the runner dies, the socket pair between them is closed, and the keeper kills the command
+ *    with all its processes.
+ * 3. The keeper reports the end of the work (PHASE_EMPTY for the runner, EMPTY for the daemon) only
+ *    when it has no child left.
+ * 4. Only EMPTY can cause a hand-over. */
 #include "command.h"
 #include "environment.h"
 #include "health.h"
@@ -26,15 +26,14 @@
 #include <unistd.h>
 
 #define SECOND 1000000
-/* If the command has stopped its waiter, the keeper continues the waiter after this time. */
+/* how soon the keeper continues a waiter that was stopped by the command */
 #define LOOK_AGAIN (2 * SECOND)
 
-/* --on-exit restart: a command that fails is started again after 1 s, 2 s and 4 s. If it then fails
- * once more, leadership is handed over. Once a command has run for RAN_WELL, the count of its
- * restarts begins again at 0. */
+/* --on-exit restart: a failed command is started again after 1 s, 2 s and 4 s, then leadership is
+ * handed over. After a run of RAN_WELL, the count starts again. */
 #define RESTARTS 3
 #define RAN_WELL (60 * SECOND)
-/* If too little of the lease is left for a restart, the keeper tries again after this time. */
+/* delay of a restart when too little of the lease is left */
 #define TRY_AGAIN (SECOND / 10)
 
 struct keeper {
@@ -44,16 +43,16 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter; /* the parent process of the command; 0: the command has ended */
-    int status;   /* the exit status of the command that has ended */
-    int report;   /* the pipe that tells why the command could not be executed; -1: closed */
-    struct command_failure failure; /* what was read from that pipe; if nothing, `what` is empty */
-    int loss; /* closing this pipe tells the command that leadership is lost; -1: closed */
-    int timer, signals; /* descriptors */
-    bool alone;         /* the runner has exited */
-    unsigned restarts;  /* with --on-exit restart: the number of restarts in a row */
-    int64_t began;      /* when the command was started */
-    int64_t again;      /* when to restart the command; DEADLINE_NEVER: no restart is planned */
+    pid_t waiter;                   /* parent of the command; 0 once it has ended */
+    int status;                     /* exit status of the ended command */
+    int report;                     /* pipe for a command_failure; -1 if closed */
+    struct command_failure failure; /* `what` is empty if there is none */
+    int loss; /* closing this pipe tells the command that leadership is lost; -1 if closed */
+    int timer, signals;
+    bool alone;        /* the runner has exited */
+    unsigned restarts; /* with --on-exit restart: in a row */
+    int64_t began;     /* when the command was started */
+    int64_t again;     /* when to restart it, or DEADLINE_NEVER */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -103,24 +102,22 @@ static void say_empty(struct keeper *k)
     atomic_store(&k->page->said, 1);
 }
 
-/* Returns the process id of the command, which is the number of the process group that the waiter
- * has joined; 0 if it is unknown, as in a process namespace. */
+/* Returns the process id of the command, which is the waiter's process group; 0 if unknown, as in a
+ * process namespace. */
 static pid_t command_pid(const struct keeper *k)
 {
     pid_t group = k->waiter > 0 ? getpgid(k->waiter) : 0;
     return group > 0 && group != k->waiter ? group : 0;
 }
 
-/* Returns true if the waiter is already reaped, and its status shows that it was not killed before
- * the command was executed. */
+/* Returns true if the waiter has been reaped and was not killed before the command was executed. */
 static bool ended_by_itself(const struct keeper *k)
 {
     return k->waiter == 0 && k->status != EXIT_SIGNAL + SIGKILL && k->status != EXIT_RUN_FAILED;
 }
 
-/* Reads the pipe `report`. If the pipe has been closed without a report, the command has been
- * executed, unless it was killed before. Otherwise stores the failure, which the user is told
- * later. */
+/* Reads the pipe `report`, and stores a failure for later. If the pipe was closed without one, the
+ * command has been executed, unless it was killed before. */
 static void look_at_report(struct keeper *k)
 {
     struct command_failure f;
@@ -150,8 +147,8 @@ static void tell_why_not(struct keeper *k)
     k->report = -1;
 }
 
-/* Returns true if the user ended the command with a key such as ^C. The terminal sends the signal
- * of such a key only to the command, and not to elect run. */
+/* Returns true if the user ended the command with a key such as ^C, which the terminal sends only
+ * to the command, not to elect run. */
 static bool was_ended_by_keys(const struct keeper *k)
 {
     return k->job->terminal &&
@@ -161,8 +158,7 @@ static bool was_ended_by_keys(const struct keeper *k)
 
 static _Noreturn void finish(struct keeper *k)
 {
-    /* If the command was only signalled or frozen, the end of the work has already been
-     * reported. */
+    /* after a signal or freeze, the end of the work has already been reported */
     bool counted = is(k, PHASE_GIVEN) || is(k, PHASE_FROZEN);
     tree_kill(&k->tree, ended, k);
     tell_why_not(k);
@@ -198,7 +194,7 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        /* A stopped process handles no signal until it continues. */
+        /* a stopped process would not handle the signal */
         command_signal(k->waiter, SIGCONT, true);
     }
 }
@@ -213,8 +209,7 @@ static void freeze(struct keeper *k)
     note(k, NOTE_FROZEN, 0);
 }
 
-/* Reports that the work has ended, although the command may still be running. With --on-lose
- * signal, a command counts as stopped once it has received its signal. */
+/* With --on-lose signal, the work counts as ended once the command has been signalled. */
 static void give(struct keeper *k)
 {
     atomic_store(&k->page->phase, PHASE_GIVEN);
@@ -248,11 +243,10 @@ static void look_at_clock(struct keeper *k)
         last_moment(k, now);
 }
 
-/* If the command is unhealthy, freezes it (--on-lose freeze), or begins to stop it with its full
- * grace period. Leadership is handed over once the command is frozen or all its processes have
- * ended. The caller has handled all watchdog messages and all ended checks up to the time `heard`.
- * The present time is not used, so that a delay of the keeper itself does not make the command look
- * unhealthy. */
+/* Freezes an unhealthy command (--on-lose freeze), or begins to stop it with its full grace period.
+ * Leadership is handed over once it is frozen or all its processes have ended. The caller has
+ * handled all watchdog messages and ended checks up to `heard`, which is used instead of the
+ * current time, so that a delay of the keeper itself does not make the command look unhealthy. */
 static void look_at_health(struct keeper *k, int64_t heard)
 {
     int found = is(k, PHASE_WORKING) ? health_look(&k->health, heard) : HEALTH_FINE;
@@ -336,7 +330,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_KILLING:
     case NOTE_FROZEN:
     case NOTE_UNHEALTHY:
-    case NOTE_RESTARTS: break; /* the keeper sends such notes, but never receives them */
+    case NOTE_RESTARTS: break; /* from the keeper only */
     }
 }
 
@@ -379,11 +373,10 @@ static void set_environment(const struct keeper_job *job, int loss)
 static bool runner_lives(const struct keeper *k)
 {
     struct pollfd p = {.fd = k->job->runner};
-    /* poll() reports a closed connection even if no event is requested. */
+    /* reports a closed connection even though no event is requested */
     return poll(&p, 1, 0) == 0;
 }
 
-/* Returns false if the command could not be started. */
 static bool start_command(struct keeper *k)
 {
     int ends[2];
@@ -407,7 +400,7 @@ static bool start_command(struct keeper *k)
 static void begin(struct keeper *k)
 {
     sigset_t set;
-    /* A signal to the runner's group, as from timeout -s KILL, must not kill the keeper, too. */
+    /* a signal to the runner's group, as from timeout -s KILL, must not kill the keeper, too */
     setpgid(0, 0);
     scheduling_raise_again();
     tree_let_reap(true);
@@ -435,7 +428,6 @@ static void begin(struct keeper *k)
 
 /* ---- --on-exit restart ---- */
 
-/* Returns true if the command has failed and must be started again on this machine. */
 static bool restarts(const struct keeper *k)
 {
     return k->o->on_exit == EXIT_RESTARTS && k->restarts < RESTARTS && k->status != 0 &&
@@ -443,13 +435,12 @@ static bool restarts(const struct keeper *k)
            !outcome_was_told(k->page, k->status);
 }
 
-/* Kills the remaining processes of the command, and plans when to start the command again. */
+/* Kills the command's remaining processes, and plans its restart. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
     int survived = atomic_load(&k->page->ending);
-    /* If the command has survived HUP or QUIT, that signal is forgotten. A TERM or INT that arrives
-     * now is kept. */
+    /* forget a HUP or QUIT that the command survived, but keep a TERM or INT that arrives now */
     if (survived == SIGHUP || survived == SIGQUIT)
         atomic_compare_exchange_strong(&k->page->ending, &survived, 0);
     if (k->job->terminal) /* so that ^C reaches the runner while no command is running */
@@ -467,8 +458,7 @@ static void plan_restart(struct keeper *k)
     note(k, NOTE_RESTARTS, (int)(delay / SECOND));
 }
 
-/* Starts the command again after the delay. While the run is frozen, the command is not started,
- * because another member may lead. */
+/* A frozen run does not restart its command, because another member may lead. */
 static void start_again(struct keeper *k)
 {
     int64_t now = boottime_now();
@@ -486,13 +476,12 @@ static void start_again(struct keeper *k)
     atomic_store(&k->page->restarts, 0);
 }
 
-/* Handles the end of the command. The command can stop its waiter (kill -STOP $PPID), which then
- * does not notice that the command has exited. The kernel does not report such a stop to the
- * keeper, because the keeper ignores SIGCHLD. Therefore each call sends SIGCONT to the waiter, and
- * to no other process. */
+/* Handles the end of the command. If the command has stopped its waiter (kill -STOP $PPID), the
+ * waiter does not notice the command's exit, and the keeper, which ignores SIGCHLD, does not learn
+ * of the stop. Therefore each call sends SIGCONT to the waiter. */
 static void look_at_command(struct keeper *k)
 {
-    bool waits = k->again != DEADLINE_NEVER; /* the command has ended, and waits for its restart */
+    bool waits = k->again != DEADLINE_NEVER; /* for a restart */
     look_at_report(k);
     tree_reap(ended, k);
     if (k->waiter > 0) {
@@ -520,7 +509,6 @@ _Noreturn void keeper_run(struct keeper_job *job)
     k.tree.steps = &job->page->steps;
     k.report = k.loss = -1;
     k.again = DEADLINE_NEVER;
-    /* Before the command starts, no watchdog message can be overdue. */
     int64_t heard = boottime_now();
     begin(&k);
     for (;;) {
@@ -528,14 +516,14 @@ _Noreturn void keeper_run(struct keeper_job *job)
             {.fd = k.timer, .events = POLLIN},         {.fd = k.signals, .events = POLLIN},
             {.fd = job->runner, .events = POLLIN},     {.fd = k.health.notify, .events = POLLIN},
             {.fd = k.health.output, .events = POLLIN}, {.fd = k.report, .events = POLLIN}};
-        look_at_clock(&k); /* first, because no health check may begin after the deadline */
+        look_at_clock(&k); /* first: no health check may begin after the deadline */
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
-        /* This only clears the timer: look_at_clock() reads the time. */
+        /* only clear the timer: look_at_clock() reads the time */
         while (read(k.timer, &times, sizeof times) > 0) {
         }
-        /* This only clears the signals: look_at_command() reaps the children. */
+        /* only clear the signals: look_at_command() reaps the children */
         while (read(k.signals, &info, sizeof info) > 0) {
         }
         look_at_clock(&k);

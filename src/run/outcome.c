@@ -1,4 +1,4 @@
-/* Decides whether the end of a command hands leadership over, and states the reason. */
+/* Decides whether the end of a command hands leadership over, and why. */
 #include "outcome.h"
 
 #include <stdio.h>

@@ -1,14 +1,13 @@
-/* The runner asks the daemon for permission to work, writes the deadline into the page that it
- * shares with the keeper, and kills all processes itself if the keeper does not do so in time.
+/* The runner asks the daemon for permission to work, writes the deadline to the page shared with
+ * the keeper, and kills all processes if the keeper does not do so in time.
  *
  *     AWAY --connect--> WAITING --GO--> READY --TOLD, in time--> HELD --lost, or ended--> ...
  *
- * In the state WAITING, the runner runs the health check and tells the daemon whether the check
- * passes; until the check passes, the run gets no turn. In the state HELD, the runner has started
- * the keeper, and the keeper runs the check.
+ * While WAITING, the runner runs the health check and reports it to the daemon; until it passes,
+ * the run gets no turn. While HELD, the keeper has been started and runs the check.
  *
- * The runner asks for permission with the packet HOLD. After every HOLD, the keeper reports the end
- * of the work with the packet EMPTY; if the keeper cannot do so, the runner does. */
+ * The runner asks for permission with HOLD. Every HOLD is followed by an EMPTY at the end of the
+ * work, sent by the keeper or, if the keeper cannot, by the runner. */
 #include "run.h"
 
 #include "../base/access.h"
@@ -33,8 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RETRY       200000  /* microseconds between two attempts to find the daemon */
-#define PATIENCE    5000000 /* with -n: how long to wait for an answer from the daemon */
+#define RETRY       200000  /* microseconds between attempts to find the daemon */
+#define PATIENCE    5000000 /* with -n: longest wait for the daemon's answer */
 #define SHORT_LEASE 200000
 #define ASKED       64
 #define GOES_ON     (-1)
@@ -57,13 +56,13 @@ struct runner {
     int64_t asked[ASKED]; /* time stamps of the latest questions since HOLD */
     unsigned asks;
     int64_t next_ask, retry, give_up;
-    pid_t keeper;     /* the process id of the keeper; 0: there is none */
-    int steps;        /* the value of page->steps when the runner last read it */
-    int64_t patience; /* until this time, the keeper counts as busy killing processes */
-    int pair;         /* the runner's end of the socket pair to the keeper */
+    pid_t keeper;     /* 0 if none */
+    int steps;        /* page->steps when last read */
+    int64_t patience; /* until then, the keeper counts as busy killing processes */
+    int pair;         /* socket to the keeper */
     int timer, signals;
-    struct health health;              /* the health check, while the run waits for its turn */
-    bool told_healthy, told_unhealthy; /* what the daemon was told since the last HOLD */
+    struct health health;              /* while the run waits for its turn */
+    bool told_healthy, told_unhealthy; /* the daemon, since the last HOLD */
     bool terminal;                     /* the keeper or the command has the terminal */
     bool tried, warned, told_lost, frozen, leaving;
     bool gone;      /* the daemon has ended, and no daemon has answered since */
@@ -89,7 +88,7 @@ static const char *node_of(const struct runner *r)
     return r->node[0] != '\0' ? r->node : "the local member";
 }
 
-/* Returns the command with its process id, such as "sleep (pid 123)". */
+/* e.g. "sleep (pid 123)" */
 static const char *work_of(const struct runner *r)
 {
     static char text[128];
@@ -107,7 +106,7 @@ static void note(const struct runner *r, enum note_kind kind, int value, const i
         packet_send(r->pair, &n, sizeof n, passed);
 }
 
-static bool is_still(const struct runner *r) /* true if nothing is left to stop */
+static bool is_still(const struct runner *r) /* nothing is left to stop */
 {
     int phase = atomic_load(&r->page->phase);
     return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
@@ -115,9 +114,8 @@ static bool is_still(const struct runner *r) /* true if nothing is left to stop 
 
 /* ---- finding the daemon, and asking it for permission to work ---- */
 
-/* Returns true if this run gets its turn only after its health check has passed. A run that must
- * not wait (-n) does not wait for the check either, and neither does a run whose command is
- * frozen. */
+/* Returns true if this run gets its turn only after its health check has passed. The exceptions are
+ * -n and a frozen command. */
 static bool is_checked(const struct runner *r)
 {
     return r->o->health != NULL && r->keeper == 0 && !(r->o->now && !r->started);
@@ -138,7 +136,7 @@ static void hold(struct runner *r)
     if (is_checked(r))
         t.flags |= TALK_UNHEALTHY;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
-    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, run_name(r->o)); /* for the log */
+    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, run_name(r->o)); /* for the daemon's log */
     channel_renew(&r->channel);
     if (r->channel.daemon < 0)
         error = channel_open(&r->channel, r->o->socket);
@@ -160,12 +158,12 @@ static void hold(struct runner *r)
     r->tried = true;
 }
 
-/* Sends EMPTY, with which this run gives up its turn or its place in the queue. Must not be called
- * while a process of the command is working. `is` tells whether the member must hand over. */
+/* Gives up the run's turn or its place in the queue. No process of the command may be working. `is`
+ * says whether the member must hand over. */
 static void give_back_as(struct runner *r, const struct outcome *is)
 {
     struct talk unused;
-    /* The channel to the guardian comes with the packet WAIT, which may not have been read yet. */
+    /* read WAIT, which brings the channel to the guardian */
     while (r->state == WAITING && r->channel.holder < 0 &&
            channel_hear(&r->channel, &unused) == HEARD_WORD) {
     }
@@ -175,8 +173,7 @@ static void give_back_as(struct runner *r, const struct outcome *is)
 
 static void give_back(struct runner *r) { give_back_as(r, &(struct outcome){0}); }
 
-/* Ends the run because the command cannot be started. For --on-exit, this counts as a failure of
- * the command. */
+/* Ends the run because the command cannot be started, which --on-exit counts as a failure. */
 static void fail_to_start(struct runner *r)
 {
     *r->page = (struct page){.phase = PHASE_EMPTY, .status = EXIT_RUN_FAILED};
@@ -185,9 +182,8 @@ static void fail_to_start(struct runner *r)
     r->result = EXIT_RUN_FAILED;
 }
 
-/* Returns the process id of the command, or 0 if it is unknown. The number of the command's process
- * group is the same, and can be read from the waiter, which has joined that group. In a process
- * namespace the waiter does not join the group, so the process id is unknown. */
+/* Returns the process id of the command, which is the waiter's process group; 0 if unknown, as in a
+ * process namespace. */
 static uint32_t command_pid(const struct runner *r)
 {
     pid_t waiter = r->state == HELD ? atomic_load(&r->page->waiter) : 0;
@@ -205,8 +201,7 @@ static void ask(struct runner *r, int64_t now)
                      .pid = command_pid(r)};
     memcpy(t.group, r->go.group, sizeof t.group);
     r->asked[r->asks++ % ASKED] = now;
-    /* The runner asks twice in each renewal interval, so that it soon learns of a renewal even if
-     * it asked just before that renewal. */
+    /* ask twice per renewal interval, in case the question came just before a renewal */
     r->next_ask = now + r->go.renewal / 2;
     channel_say(&r->channel, &t, TALK_ASK);
 }
@@ -285,7 +280,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Kills every descendant of the runner, beginning with the keeper. */
+/* Kills all descendants, first the keeper. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
@@ -299,7 +294,7 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* Tells the user that no process of the command is left, and what elect run does next. */
+/* Tells the user that the command has ended, and what elect run does next. */
 static void tell_end(const struct runner *r, const struct outcome *is, bool known, int status)
 {
     char how[TALK_WHY + 32], next[64] = "waiting for its next turn", yields[TALK_NAME + 64] = "";
@@ -317,7 +312,7 @@ static void tell_end(const struct runner *r, const struct outcome *is, bool know
         TELL(r, "%s was not started%s; %s%s", work_of(r), r->failed ? " again" : "", yields, next);
 }
 
-/* Decides how the run continues after the keeper and all processes of the command have ended. */
+/* Decides how the run continues after the keeper and the command have ended. */
 static void conclude(struct runner *r)
 {
     int status = atomic_load(&r->page->status);
@@ -329,7 +324,7 @@ static void conclude(struct runner *r)
     if (lost && atomic_load(&r->page->unhealthy) == 0)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back_as(r, &is); /* the keeper has not reported the end of this work */
+        give_back_as(r, &is); /* the keeper has not sent EMPTY */
     if (r->broken && !known && !lost)
         channel_report("the keeper of %s has died; killed all processes", work_of(r));
     bool nothing_ran = known && status == RUN_NOTHING;
@@ -342,8 +337,7 @@ static void conclude(struct runner *r)
 
 /* ---- hearing the daemon ---- */
 
-/* Writes what elect run does to the command when its time has run out, such as "ending sleep (pid
- * 123)". */
+/* e.g. "ending sleep (pid 123)" */
 static void describe_stop(const struct runner *r, enum note_kind kind, char *text, size_t room)
 {
     if (r->o->on_lose == LOSE_FREEZE)
@@ -354,13 +348,12 @@ static void describe_stop(const struct runner *r, enum note_kind kind, char *tex
         snprintf(text, room, "%s %s", kind == NOTE_KILL ? "killing" : "ending", work_of(r));
 }
 
-/* Lets the keeper stop the command. `what` says what has happened, and `why` gives the reason,
- * which may be empty. */
+/* Lets the keeper stop the command. `what` and `why` are for the user; `why` may be empty. */
 static void lose(struct runner *r, enum note_kind kind, const char *what, const char *why)
 {
     char stop[256];
     if (atomic_load(&r->page->phase) == PHASE_EMPTY)
-        return; /* the command has already ended */
+        return;
     bool told = r->told_lost || is_still(r);
     r->told_lost = true;
     if (kind == NOTE_KILL)
@@ -391,7 +384,7 @@ static void go(struct runner *r, const struct talk *t)
 {
     if (r->state != WAITING || !begin_deadline(r, t))
         return;
-    if (r->channel.holder < 0) { /* there was no free descriptor to receive the channel */
+    if (r->channel.holder < 0) {
         channel_report("cannot receive the guardian's channel: no free descriptor");
         give_back(r);
         r->result = EXIT_RUN_FAILED;
@@ -409,8 +402,8 @@ static void go(struct runner *r, const struct talk *t)
     ask(r, boottime_now());
 }
 
-/* Adapts the grace and the margin to a change of the configured lease. If the values that the user
- * chose no longer fit, uses the defaults. */
+/* Adapts the grace and the margin to a new lease. Uses the defaults if the user's values no longer
+ * fit. */
 static void fit_again(struct runner *r, const struct talk *t)
 {
     const struct run_options *o = r->o;
@@ -424,7 +417,7 @@ static void fit_again(struct runner *r, const struct talk *t)
     if (!deadline_begin(&d, t->lease, t->renewal, o->grace, o->margin, why, sizeof why) &&
         !deadline_begin(&d, t->lease, t->renewal, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
                         sizeof why))
-        return; /* even the defaults do not fit: keep the old values */
+        return; /* keep the old values */
     r->d.grace = d.grace;
     r->d.margin = d.margin;
     atomic_store(&r->page->grace, d.grace);
@@ -433,9 +426,9 @@ static void fit_again(struct runner *r, const struct talk *t)
          (double)d.grace / 1000);
 }
 
-/* Handles an answer from the daemon. The deadline is counted from the time of the question, so the
- * answer is ignored if none of the latest questions since HOLD has the same stamp. The term may be
- * higher than before, because the member may have succeeded itself as leader. */
+/* Handles the answer to a question. The deadline counts from the time of the question, so an answer
+ * with an unknown stamp is ignored. The term may be higher than before, because the member may have
+ * succeeded itself as leader. */
 static void told(struct runner *r, const struct talk *t)
 {
     if ((r->state != READY && r->state != HELD) || !was_asked(r, t->stamp) || t->term < r->go.term)
@@ -485,7 +478,7 @@ static void no_turn(struct runner *r, const struct talk *t)
     if (r->state != WAITING)
         return;
     waiting_describe(t, text, sizeof text);
-    give_back(r); /* tells the guardian that this run has no working process */
+    give_back(r);
     r->result = EXIT_NO;
     TELL(r, "%s was not started: %s; exiting with status %d", work_of(r),
          t->why[0] != '\0' ? t->why : text, r->result);
@@ -531,7 +524,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
     case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
-    default: break; /* a run ignores all other packets */
+    default: break; /* ignored */
     }
 }
 
@@ -563,7 +556,7 @@ static void daemon_ended(struct runner *r)
             TELL(r, "the daemon of %s has ended; exiting with status %d", node_of(r), r->result);
         }
     }
-    close(r->channel.daemon); /* the guardian may be alive, so the channel to it stays open */
+    close(r->channel.daemon); /* keep `holder`: the guardian may be alive */
     r->channel.daemon = -1;
 }
 
@@ -580,7 +573,7 @@ static void hear_daemon(struct runner *r)
 
 /* ---- hearing the keeper ---- */
 
-/* Returns the process id of a command in a process namespace, as seen from here; 0: unknown. */
+/* Returns the process id outside its namespace; 0 if unknown. */
 static pid_t isolated_command(const struct runner *r)
 {
     pid_t child = 0, waiter = atomic_load(&r->page->waiter);
@@ -597,8 +590,7 @@ static void tell_started(struct runner *r, pid_t command)
          elect_term_text(r->go.term, term));
 }
 
-/* Tells the user that the keeper is stopping the command, or has frozen it, because it knows no
- * later deadline. */
+/* Tells the user that the keeper is stopping or has frozen the command at its deadline. */
 static void tell_not_renewed(struct runner *r)
 {
     char stop[256];
@@ -615,12 +607,12 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_STARTED: tell_started(r, n->value); break;
     case NOTE_STOPPING: tell_not_renewed(r); break;
     case NOTE_KILLING:
-        if (n->value > 0 || !r->d.over) /* otherwise it has already been announced */
+        if (n->value > 0 || !r->d.over) /* else already announced */
             TELL(r, "%s did not end within %d ms of %s: killing it", work_of(r), n->value,
                  outcome_signal(r->o->signal));
         break;
     case NOTE_FROZEN:
-        if (atomic_load(&r->page->unhealthy) == 0) /* otherwise NOTE_UNHEALTHY gave the cause */
+        if (atomic_load(&r->page->unhealthy) == 0) /* else NOTE_UNHEALTHY gave the cause */
             tell_not_renewed(r);
         r->frozen = true;
         hold(r);
@@ -639,7 +631,7 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_SIGNAL:
     case NOTE_STOP:
     case NOTE_KILL:
-    case NOTE_THAW: break; /* the runner sends such notes, but never receives them */
+    case NOTE_THAW: break; /* from the runner only */
     }
 }
 
@@ -722,9 +714,8 @@ static void hear_signals(struct runner *r)
 
 /* ---- the loop ---- */
 
-/* Returns true if the runner must wake up periodically to ask the daemon and to read the shared
- * page. The runner also does so while no daemon runs, and until the keeper has continued a frozen
- * command. */
+/* Returns true if the runner must wake up periodically to ask the daemon and to read the page, also
+ * while no daemon runs, and until the keeper has continued a frozen command. */
 static bool asks(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
@@ -733,8 +724,8 @@ static bool asks(const struct runner *r)
 
 static int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns the time at which the runner kills all processes if the keeper has not acted. With
- * --on-lose signal, the runner never does so. */
+/* Returns when the runner kills all processes if the keeper has not acted; never with --on-lose
+ * signal. */
 static int64_t guard(const struct runner *r)
 {
     if (r->keeper == 0 || r->state != HELD || is_still(r) || r->o->on_lose == LOSE_SIGNAL)
@@ -744,8 +735,7 @@ static int64_t guard(const struct runner *r)
 }
 
 /* Returns true if the keeper has made progress since the last call. A keeper that is busy killing
- * processes is left alone, and checked again later: the runner could not kill the other processes
- * before the keeper itself was dead. */
+ * is left alone: the runner could not kill the other processes before the keeper was dead. */
 static bool is_at_work(struct runner *r, int64_t now)
 {
     int steps = atomic_load(&r->page->steps);
@@ -756,7 +746,7 @@ static bool is_at_work(struct runner *r, int64_t now)
     return true;
 }
 
-/* Ends a run that has waited for as long as the user allows. */
+/* Ends a run that has waited too long. */
 static void give_up(struct runner *r)
 {
     give_back(r);
@@ -817,7 +807,7 @@ static int loop(struct runner *r)
                              {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
-        /* This only clears the timer: look_at_clock() reads the time. */
+        /* only clear the timer: look_at_clock() reads the time */
         while (read(r->timer, &times, sizeof times) > 0) {
         }
         hear_daemon(r);
@@ -860,16 +850,15 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
-    /* This call protects the runner and the keeper from the command, which belongs to the same
-     * user. Otherwise the command could take their connection to the daemon (pidfd_getfd, ptrace)
-     * and report there that the work has ended. The protection of a process ends when it executes a
-     * program. */
+    /* Otherwise the command, which belongs to the same user, could take the runner's or the
+     * keeper's connection to the daemon (pidfd_getfd, ptrace) and report that the work has ended.
+     * exec() makes a process dumpable again. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     standard_fill();
     channel_open_report();
     scheduling_raise();
-    /* ELECT_TERM and ELECT_TOKEN may be inherited and out of date. The command gets new values
-     * later; a health check that runs before the command gets none. */
+    /* These may be inherited and out of date. The command gets new values later; a health check
+     * before the command gets none. */
     unsetenv("ELECT_TERM");
     unsetenv("ELECT_TOKEN");
     r = (struct runner){.o = o,
@@ -882,7 +871,7 @@ int run_command(const struct run_options *o)
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     health_end(&r.health);
-    if (r.keeper > 0) { /* the command is frozen, and will not be continued */
+    if (r.keeper > 0) { /* with a frozen command */
         take_over(&r);
         TELL(&r, "killed %s, which was frozen", work_of(&r));
         give_back(&r);

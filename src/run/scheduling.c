@@ -1,5 +1,4 @@
-/* Sets the lowest real-time priority if this user may do so, and restores the user's priority for
- * the command. */
+/* See scheduling.h. */
 #include "scheduling.h"
 
 #include <errno.h>
@@ -14,8 +13,8 @@ static struct {
 } before;
 
 /* At the lowest real-time priority, the runner and the keeper run before every ordinary process,
- * but do not delay other processes for long, because they sleep nearly all the time. Their children
- * do not inherit the priority: fork gives each child the ordinary policy. */
+ * but do not delay others for long, because they sleep nearly all the time. Their children do not
+ * inherit the policy (SCHED_RESET_ON_FORK). */
 void scheduling_raise_again(void)
 {
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};

@@ -1,5 +1,5 @@
 /* Finds all descendants of this process in /proc and signals them by pidfd, so that a signal never
- * reaches an unrelated process that has been given the number of an ended one. */
+ * reaches an unrelated process with a reused id. */
 #include "tree.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One walk visits at most this many processes; the next walk finds the rest. */
+/* most processes per walk; the next walk finds the rest */
 #define WALK_MAX   4096
 #define DELAY_MIN  50000 /* nanoseconds between two walks, doubled each time */
 #define DELAY_MAX  1000000
@@ -28,8 +28,7 @@ bool tree_adopt(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 void tree_let_reap(bool by_kernel) { signal(SIGCHLD, by_kernel ? SIG_IGN : SIG_DFL); }
 
 /* Forks a child that this process can reap even while it ignores SIGCHLD. The kernel then reaps
- * only children that announce their end by SIGCHLD, such as orphans and processes that have
- * executed a program. */
+ * only children whose exit signal is SIGCHLD, such as orphans and processes that called exec(). */
 pid_t tree_fork(int namespaces)
 {
     unsigned long flags = (unsigned long)namespaces | TREE_ENDED;
@@ -42,8 +41,8 @@ pid_t tree_fork(int namespaces)
 
 /* ---- one process ---- */
 
-/* Opens the folder of a process in /proc; returns -1 if that fails. The descriptor refers to this
- * process only, even after the kernel has given the number of the process to another process. */
+/* Opens /proc/PID, or returns -1. The descriptor refers to this process even after its id has been
+ * reused. */
 static int open_process(pid_t pid)
 {
     char path[64];
@@ -51,7 +50,7 @@ static int open_process(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Reads a whole file, which the kernel returns one page at a time. */
+/* Reads a whole file; the kernel returns one page at a time. */
 static size_t read_all(int folder, const char *name, char *text, size_t room)
 {
     size_t length = 0;
@@ -67,11 +66,11 @@ static size_t read_all(int folder, const char *name, char *text, size_t room)
 struct look {
     char state;
     pid_t pid, parent;
-    unsigned long long start; /* start time in clock ticks; with the id, it identifies a process */
+    unsigned long long start; /* clock ticks; with the id, identifies a process */
 };
 
-/* Reads /proc/PID/stat of a process. The name of the program in this file may contain any
- * character; the name ends at the last bracket. */
+/* Reads /proc/PID/stat. The program's name may contain any character, and ends at the last
+ * bracket. */
 static bool look_at(int process, struct look *l)
 {
     char text[1024];
@@ -93,11 +92,10 @@ static bool send_signal(int process, int number)
     return syscall(SYS_pidfd_send_signal, process, number, NULL, 0) == 0;
 }
 
-/* Sends a signal to the process to which the descriptor refers. If the kernel is too old for
- * pidfd_send_signal, or a seccomp filter denies it, the signal goes to the process id, provided
- * that /proc still shows the process. SIGKILL is never sent to a process id, because the id could
- * pass to another process after the check. signal_child() kills children without this risk, and the
- * children of a killed process become children of this process. */
+/* Signals the process of a /proc/PID descriptor. Without pidfd_send_signal (old kernels, seccomp),
+ * the signal goes to the process id if /proc still shows the process. SIGKILL never does, because
+ * the id could be reused after the check. signal_child() kills children without this risk, and the
+ * children of a killed process become children of this one. */
 static bool signal_process(int process, int number)
 {
     struct look l;
@@ -128,8 +126,8 @@ size_t tree_children_by_parent(pid_t of, pid_t *children, size_t room)
     return count;
 }
 
-/* Parses a list of numbers, each with a blank after it. If there is no blank after the last number,
- * the number may be incomplete, and is omitted. */
+/* Parses a list of numbers. A last number without a blank after it may be incomplete, and is
+ * omitted. */
 static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
 {
     size_t count = 0;
@@ -143,8 +141,7 @@ static size_t numbers_in(char *text, size_t length, pid_t *to, size_t room)
     return count;
 }
 
-/* Lists the children of all threads of a process, because the kernel lists each child under the
- * thread that forked it. */
+/* Lists the children of all threads: the kernel lists a child under the thread that forked it. */
 static size_t children_of(int process, pid_t *children, size_t room)
 {
     static char text[LIST_BYTES + 1];
@@ -174,7 +171,7 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
     if (process >= 0)
         close(process);
     if (count == 0 && of == getpid() && access("/proc/thread-self/children", F_OK) != 0)
-        return tree_children_by_parent(of, children, room); /* this kernel does not list children */
+        return tree_children_by_parent(of, children, room); /* no lists of children */
     return count;
 }
 
@@ -188,16 +185,15 @@ static void show_life(const struct tree *t)
         atomic_fetch_add(t->steps, 1);
 }
 
-/* Returns true if `id` is a child of this process, dead or alive. This test works without /proc. */
+/* Returns true if `id` is a child of this process, dead or alive. Works without /proc. */
 static bool is_child(idtype_t type, id_t id)
 {
     siginfo_t info;
     return waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* Signals the process group of the command. This reaches even a process that is just being forked
- * in the group. The kernel does not reuse the number of the group while the waiter, dead or alive,
- * is in the group. */
+/* Signals the command's process group, including processes that are just being forked. The group's
+ * number is not reused while the waiter, dead or alive, is in it. */
 static void signal_group(const struct tree *t, int number)
 {
     pid_t group =
@@ -206,8 +202,8 @@ static void signal_group(const struct tree *t, int number)
         kill(-group, number);
 }
 
-/* Signals a child by its process id. The kernel must not reap the child before the signal is sent,
- * because the id could then pass to another process. */
+/* Signals a child by its process id. Until then the kernel must not reap it, because the id could
+ * be reused. */
 static void signal_child_by_number(pid_t child, int number)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_DFL);
@@ -216,24 +212,22 @@ static void signal_child_by_number(pid_t child, int number)
     signal(SIGCHLD, before);
 }
 
-/* Signals a child by a pidfd, because the process id of a child that the kernel has reaped may
- * already belong to another process. Kernels before 5.4 and some seccomp filters refuse one of the
- * system calls that this needs. */
+/* Signals a child by pidfd, because the id of a reaped child may have been reused. Kernels before
+ * 5.4 and some seccomp filters lack one of the system calls. */
 static void signal_child(pid_t child, int number)
 {
     int fd = (int)syscall(SYS_pidfd_open, child, 0);
     bool sent = fd >= 0 && is_child(P_PIDFD, (id_t)fd) && send_signal(fd, number);
-    /* ESRCH and ECHILD mean that the child has already ended. */
+    /* ESRCH, ECHILD: the child has already ended */
     if (!sent && errno != ESRCH && errno != ECHILD)
         signal_child_by_number(child, number);
     if (fd >= 0)
         close(fd);
 }
 
-/* Signals all children as fast as possible, so that a process that forks and exits can escape only
- * if it is faster than this function. The newest children, which are the most likely to be running,
- * are at the end of the kernel's list, so the function begins there. Returns true if there may be a
- * child that the previous call did not find. */
+/* Signals all children as fast as possible, because a process that forks and exits could escape.
+ * Begins at the end of the list, with the newest children, which are most likely to be running.
+ * Returns true if there may be a child that the previous call did not find. */
 static bool signal_children(const struct tree *t, int number, pid_t *newest)
 {
     static pid_t child[WALK_MAX];
@@ -253,7 +247,7 @@ struct process {
     unsigned long long start;
 };
 
-/* Opens the folder of a process, unless its id now belongs to another process. */
+/* Opens /proc/PID, unless the id has been reused. */
 static int reopen(const struct process *p, struct look *l)
 {
     int process = open_process(p->pid);
@@ -263,10 +257,8 @@ static int reopen(const struct process *p, struct look *l)
     return -1;
 }
 
-/* Adds the children of `parent` to the list `to`; `process` is the descriptor of the parent. A
- * child in the kernel's list may have ended, and its id may belong to another process by now.
- * Therefore the function adds only processes whose parent is still `parent`, and only while
- * `parent` exists. */
+/* Adds the children of `parent`, with the descriptor `process`, to `to`. The id of a listed child
+ * may have been reused, so only processes whose parent is still `parent` are added. */
 static size_t add_children(int process, pid_t parent, struct process *to, size_t room)
 {
     static pid_t listed[WALK_MAX];
@@ -282,8 +274,8 @@ static size_t add_children(int process, pid_t parent, struct process *to, size_t
     return added;
 }
 
-/* Calls `visit` for every descendant, and visits parents before their children. Returns true if a
- * call of `visit` returned true, or if there may be more descendants. */
+/* Calls `visit` for every descendant, parents before children. Returns true if a call did, or if
+ * there may be more descendants. */
 static bool walk(const struct tree *t, bool (*visit)(int process, const struct look *l))
 {
     static struct process all[WALK_MAX];
@@ -330,9 +322,9 @@ static bool kill_one(int process, const struct look *l)
     return signal_process(process, SIGKILL);
 }
 
-/* A killed process cannot fork, and its children become children of this process. As long as new
- * children appear, the loop neither sleeps nor searches for deeper descendants. When all known
- * processes have been killed, the loop sleeps, because they may need this processor to exit. */
+/* A killed process cannot fork, and its children become children of this one. While new children
+ * appear, the loop neither sleeps nor looks for deeper descendants. Then it sleeps, because killed
+ * processes may need this processor to exit. */
 void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 {
     long delay = DELAY_MIN;
@@ -353,9 +345,8 @@ void tree_kill(const struct tree *t, tree_ended *ended, void *context)
 
 /* ---- stopping and continuing ---- */
 
-/* Returns true if SIGSTOP is pending. A pending SIGSTOP suffices, because the process executes none
- * of its own code any more. On a busy machine, a long time can pass until the process gets a
- * processor and actually stops. */
+/* A process with a pending SIGSTOP executes no more of its own code. On a busy machine, it can take
+ * long until it is scheduled and actually stops. */
 static bool is_told_to_stop(int process)
 {
     static const char *const names[] = {"\nSigPnd:", "\nShdPnd:"};
@@ -390,7 +381,7 @@ void tree_stop(const struct tree *t)
     if (has_cgroup(t) && cgroup_freeze(t->cgroup, true))
         while (!cgroup_is(t->cgroup, "frozen 1") && cgroup_is(t->cgroup, "populated 1"))
             rest(&delay);
-    /* This loop stops processes that have left the control group or could not be frozen in it. */
+    /* processes that have left the control group or could not be frozen */
     while (signal_children(t, SIGSTOP, &newest)) {
     }
     while (walk(t, stop_one)) {
