@@ -38,13 +38,13 @@ _Static_assert(TALK_NAME == ELECT_CLIENT_NAME, "names fit");
 struct elect_client {
     struct sockaddr_un at;
     char group[ELECT_CLIENT_NAME];
-    int fd;         /* -1 if not connected */
-    int watch;      /* epoll descriptor of `fd` and `timer`, for the caller to poll */
-    int timer;      /* expires when the next question is due */
-    bool asked;     /* a question has not been answered yet */
-    bool resigning; /* a resignation has not been answered yet */
-    int64_t stamp;  /* of the latest question and its answer */
-    int64_t span;   /* longest promise to ask for; 0: no limit */
+    int fd;
+    int watch; /* epoll descriptor of `fd` and `timer`, for the caller to poll */
+    int timer;
+    bool asked;
+    bool resigning;
+    int64_t stamp; /* of the latest question and its answer */
+    int64_t span;  /* longest promise to ask for; 0: no limit */
     char why[sizeof((struct sockaddr_un *)0)->sun_path + TALK_WHY + 8];
 };
 
@@ -72,7 +72,6 @@ static enum elect_client_error fail_plainly(struct elect_client *c, enum elect_c
     return fail(c, error, elect_client_text(error));
 }
 
-/* Converts errno after a failed call on the socket. */
 static enum elect_client_error fail_by_errno(struct elect_client *c)
 {
     switch (errno) {
@@ -304,7 +303,7 @@ static enum elect_client_error converse(struct elect_client *c, int64_t end, boo
         if (error == ELECT_CLIENT_LATE && boottime_now() < end && c->asked)
             continue;
         if (error == ELECT_CLIENT_NO_DAEMON && !fresh)
-            continue; /* the daemon may have been restarted */
+            continue;
         if (error != ELECT_CLIENT_FINE)
             return error;
         if (t->word == TALK_REFUSED && !c->resigning) {
@@ -382,7 +381,6 @@ int elect_client_fd(const struct elect_client *c) { return c->watch; }
 
 /* ---- opening ---- */
 
-/* Finds the only member-N.run in ELECT_RUN_FOLDER. */
 static enum elect_client_error find_socket(char *path, size_t room)
 {
     enum elect_client_error error = ELECT_CLIENT_NO_DAEMON;

@@ -95,14 +95,14 @@ enum {
 /* Numbers are in host byte order; names end in NUL. */
 struct talk {
     uint32_t magic;
-    uint8_t word;  /* enum talk_word */
+    uint8_t word;
     uint8_t flags; /* in HOLD, ASK, EMPTY and HEALTH */
     uint8_t unused[2];
     int64_t stamp, left; /* microseconds */
-    uint64_t term;       /* the fencing token */
-    uint32_t lease;      /* in WAIT, GO, TOLD: microseconds */
-    uint32_t renewal;    /* in WAIT, GO, TOLD: microseconds between renewals */
-    uint32_t pid;        /* in ASK: process id of the command; 0 if unknown */
+    uint64_t term;
+    uint32_t lease;   /* in WAIT, GO, TOLD: microseconds */
+    uint32_t renewal; /* in WAIT, GO, TOLD: microseconds between renewals */
+    uint32_t pid;     /* in ASK: process id of the command; 0 if unknown */
     uint32_t unused_too;
     char group[TALK_NAME];
     char node[TALK_NAME];   /* the daemon's member */

@@ -12,7 +12,6 @@
 
 /* ---- the control group of this process ---- */
 
-/* Reads the path after "0::" in /proc/self/cgroup. */
 static bool own_path(char *path, size_t room)
 {
     char line[CGROUP_PATH];
@@ -42,7 +41,6 @@ static bool mount_point(char *path, size_t room)
     return found && (size_t)snprintf(path, room, "%s", where) < room;
 }
 
-/* Returns true if systemd has delegated the control group to this user. */
 static bool delegated(const char *path)
 {
     static const char *const marks[] = {"user.delegate", "trusted.delegate"};

@@ -18,7 +18,7 @@ struct cgroup {
 /* Creates a control group below that of this process, which must be delegated to this user unless
  * `demanded`. Returns false, with the reason in `why`, if that fails. */
 bool cgroup_make(struct cgroup *g, bool demanded, char *why, size_t room);
-bool cgroup_enter(const struct cgroup *g); /* moves this process into the group */
+bool cgroup_enter(const struct cgroup *g);
 bool cgroup_kill(const struct cgroup *g);
 bool cgroup_freeze(const struct cgroup *g, bool freeze);
 /* `event` is a line of cgroup.events, such as "frozen 1". */

@@ -129,7 +129,7 @@ enum heard channel_hear(struct channel *c, struct talk *t)
     int passed[2];
     long got = packet_receive(c->daemon, t, sizeof *t, passed);
     if (got > 0 && (got != sizeof *t || t->magic != TALK_MAGIC || !said_by_daemon(t->word)))
-        *t = (struct talk){.word = TALK_WORD_COUNT}; /* the caller ignores this packet */
+        *t = (struct talk){.word = TALK_WORD_COUNT};
     if (got > 0 && t->word == TALK_WAIT && c->holder < 0) {
         c->holder = passed[0];
         passed[0] = -1;

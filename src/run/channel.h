@@ -40,7 +40,6 @@ enum heard channel_hear(struct channel *c, struct talk *t);
 bool packet_send(int fd, const void *bytes, size_t length, const int passed[2]);
 long packet_receive(int fd, void *bytes, size_t length, int passed[2]);
 
-/* Writes one line, "elect run: ...", to standard error. */
 void channel_open_report(void);
 void channel_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

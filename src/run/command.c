@@ -268,7 +268,7 @@ pid_t command_start(const struct keeper_job *job, int *report, int loss)
     close(ends[1]);
     *report = ends[0];
     if (waiter > 0) {
-        setpgid(waiter, waiter); /* also set in the child, to avoid a race */
+        setpgid(waiter, waiter);
         return waiter;
     }
     close(ends[0]);

@@ -4,7 +4,6 @@
 
 #include "run.h"
 
-/* A failure in the child before exec(). */
 struct command_failure {
     int error;
     char what[60];
@@ -14,7 +13,6 @@ struct command_failure {
  * the status of the started process. `report` yields a command_failure if the command cannot be
  * executed, and end of file once it is. */
 pid_t command_start(const struct keeper_job *job, int *report, int loss);
-/* Runs a shell command with its output to `output`. */
 pid_t command_start_check(const char *line, int output);
 
 /* While a run waits, warns the user if the command cannot be executed now. The program may still be
@@ -25,6 +23,6 @@ void command_warn(const struct run_options *o, const char *node);
  * that child. The waiter must not have been reaped. */
 void command_signal(pid_t waiter, int number, bool group);
 
-int command_status(int status); /* exit status for a status from waitpid() */
+int command_status(int status);
 
 #endif

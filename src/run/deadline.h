@@ -45,7 +45,6 @@ int64_t deadline_term(const struct deadline *d);
 int64_t deadline_kill(const struct deadline *d);
 int64_t deadline_guard(const struct deadline *d); /* when the runner kills them */
 
-/* Starts the grace period, unless it has begun. */
 void deadline_stop(struct deadline *d, int64_t now);
 void deadline_lost(struct deadline *d, int64_t now); /* ends the grace period at once */
 

@@ -7,12 +7,11 @@
 struct environment {
     const char *group, *node; /* `node`: the member on this machine */
     const char *leader;       /* "" if unknown */
-    const char *socket;       /* the daemon's status socket */
+    const char *socket;
     elect_term term;
     uint32_t lease; /* microseconds */
 };
 
-/* Calls `add` for each ELECT_ variable. */
 void environment_each(const struct environment *e,
                       void (*add)(void *context, const char *name, const char *value),
                       void *context);

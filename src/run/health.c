@@ -160,7 +160,7 @@ int health_look(struct health *s, int64_t now)
         return UNHEALTHY_CHECK;
     }
     if (s->looking && s->notify >= 0 && now >= s->heard + o->watchdog) {
-        s->heard = now; /* the next report comes one period later */
+        s->heard = now;
         snprintf(s->why, sizeof s->why, "its command gave no sign of life (--watchdog)");
         return UNHEALTHY_SILENT;
     }

@@ -14,20 +14,19 @@ enum { HEALTH_FINE = 0 };
 struct health {
     const struct run_options *options;
     bool looking;
-    bool passed;            /* result of the last check that ended */
-    bool reported;          /* reported as unhealthy, and no check has passed since */
-    int output;             /* output of the running check; -1 if none */
-    char said[HEALTH_SAID]; /* start of that output */
+    bool passed;
+    bool reported; /* reported as unhealthy, and no check has passed since */
+    int output;    /* output of the running check; -1 if none */
+    char said[HEALTH_SAID];
     size_t length;
-    char why[TALK_WHY]; /* why the last check failed */
-    pid_t check;        /* parent of the running check; 0 if none */
+    char why[TALK_WHY];
+    pid_t check; /* 0 if none is running */
     int64_t next_check;
     unsigned failures; /* failed checks in a row */
     int notify;        /* socket of --watchdog; -1 if none */
-    int64_t heard;     /* time of the last watchdog message */
+    int64_t heard;
 };
 
-/* Plans the first check for `first`, then one in every period. */
 void health_begin(struct health *s, const struct run_options *o, int64_t first);
 /* Opens the socket of --watchdog, and sets NOTIFY_SOCKET and WATCHDOG_USEC for the command. Returns
  * false if that fails. */
@@ -35,9 +34,9 @@ bool health_listen(struct health *s, int64_t now);
 int64_t health_next(const struct health *s); /* when to call health_look() again */
 int health_look(struct health *s, int64_t now);
 void health_hear(struct health *s, int64_t now);
-void health_read(struct health *s); /* reads output, so that the check does not block */
+void health_read(struct health *s);
 void health_ended(struct health *s, pid_t child, int status);
-void health_end(struct health *s); /* kills the running check and starts no more */
+void health_end(struct health *s);
 /* Resumes the checks after a freeze or a restart. */
 void health_again(struct health *s, int64_t now);
 

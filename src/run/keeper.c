@@ -43,16 +43,16 @@ struct keeper {
     struct deadline d;
     struct tree tree;
     struct health health;
-    pid_t waiter;                   /* parent of the command; 0 once it has ended */
-    int status;                     /* exit status of the ended command */
+    pid_t waiter; /* parent of the command; 0 once it has ended */
+    int status;
     int report;                     /* pipe for a command_failure; -1 if closed */
     struct command_failure failure; /* `what` is empty if there is none */
     int loss; /* closing this pipe tells the command that leadership is lost; -1 if closed */
     int timer, signals;
-    bool alone;        /* the runner has exited */
+    bool alone;
     unsigned restarts; /* with --on-exit restart: in a row */
-    int64_t began;     /* when the command was started */
-    int64_t again;     /* when to restart it, or DEADLINE_NEVER */
+    int64_t began;
+    int64_t again; /* when to restart it, or DEADLINE_NEVER */
 };
 
 void deadline_arm(int timer, int64_t when)
@@ -194,7 +194,6 @@ static void begin_to_stop(struct keeper *k, int64_t now)
     tell_command(k);
     if (k->waiter > 0) {
         command_signal(k->waiter, k->o->signal, true);
-        /* a stopped process would not handle the signal */
         command_signal(k->waiter, SIGCONT, true);
     }
 }
@@ -330,7 +329,7 @@ static void obey(struct keeper *k, const struct note *n, const int passed[2])
     case NOTE_KILLING:
     case NOTE_FROZEN:
     case NOTE_UNHEALTHY:
-    case NOTE_RESTARTS: break; /* from the keeper only */
+    case NOTE_RESTARTS: break;
     }
 }
 
@@ -435,7 +434,6 @@ static bool restarts(const struct keeper *k)
            !outcome_was_told(k->page, k->status);
 }
 
-/* Kills the command's remaining processes, and plans its restart. */
 static void plan_restart(struct keeper *k)
 {
     int64_t delay = (int64_t)SECOND << k->restarts;
@@ -481,7 +479,7 @@ static void start_again(struct keeper *k)
  * of the stop. Therefore each call sends SIGCONT to the waiter. */
 static void look_at_command(struct keeper *k)
 {
-    bool waits = k->again != DEADLINE_NEVER; /* for a restart */
+    bool waits = k->again != DEADLINE_NEVER;
     look_at_report(k);
     tree_reap(ended, k);
     if (k->waiter > 0) {
@@ -520,7 +518,6 @@ _Noreturn void keeper_run(struct keeper_job *job)
         look_at_health(&k, heard);
         deadline_arm(k.timer, next_alarm(&k));
         poll(p, sizeof p / sizeof p[0], -1);
-        /* only clear the timer: look_at_clock() reads the time */
         while (read(k.timer, &times, sizeof times) > 0) {
         }
         /* only clear the signals: look_at_command() reaps the children */

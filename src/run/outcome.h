@@ -9,7 +9,6 @@ struct outcome {
     char why[TALK_WHY];
 };
 
-/* the command, or a process of elect run that was killed */
 enum ended_part { ENDED_COMMAND, ENDED_RUNNER, ENDED_KEEPER };
 
 /* Returns true if a signal told elect run to end: TERM, INT, or any other that the command died
@@ -22,12 +21,10 @@ bool outcome_was_told(const struct page *page, int status);
 struct outcome outcome_of(const struct run_options *o, const struct page *page,
                           enum ended_part part, int status);
 
-/* Tells the user how the command ended. `known` is false if the keeper did not report it. */
 void outcome_describe(const struct page *page, bool known, int status, char *how, size_t room);
 
 const char *outcome_signal(int number);
 
-/* when a process of elect run is killed */
 bool outcome_yields_if_killed(const struct run_options *o);
 
 #endif

@@ -24,15 +24,15 @@ enum on_lose { LOSE_STOP, LOSE_SIGNAL, LOSE_FREEZE };
 enum on_exit { EXIT_YIELDS_ON_FAILURE, EXIT_YIELDS, EXIT_HOLDS, EXIT_RESTARTS };
 
 struct run_options {
-    const char *group;         /* empty: the only group */
-    const char *socket;        /* path of member-N.run */
-    const char *status_socket; /* for the command's environment */
-    char *const *command;      /* argument vector */
+    const char *group; /* empty: the only group */
+    const char *socket;
+    const char *status_socket;
+    char *const *command;
     bool now, respawn, shell, isolate, cgroup, quiet;
     enum on_lose on_lose;
     enum on_exit on_exit;
-    int signal;            /* tells the command to stop */
-    int lost;              /* exit status after leadership was lost */
+    int signal;
+    int lost;
     int64_t max_wait;      /* longest wait for leadership, or DEADLINE_NEVER */
     int64_t grace, margin; /* or DEADLINE_DEFAULT */
     const char *health;    /* shell command of the health check, or NULL */
@@ -53,11 +53,11 @@ int run_command(const struct run_options *o);
 /* ---- between runner and keeper ---- */
 
 enum phase {
-    PHASE_BEGUN,   /* not started yet */
+    PHASE_BEGUN,
     PHASE_WORKING, /* forked */
     PHASE_GIVEN,   /* with --on-lose signal: signalled, which counts as stopped */
     PHASE_FROZEN,
-    PHASE_EMPTY /* all processes have ended */
+    PHASE_EMPTY
 };
 
 /* Memory shared by the runner and the keeper. If one of them dies, the other finds the state of the
@@ -108,9 +108,9 @@ struct keeper_job {
     struct channel channel;
     struct cgroup *cgroup;
     struct deadline deadline;
-    struct talk go;     /* the GO packet */
-    int runner;         /* socket to the runner */
-    bool terminal;      /* the command gets the terminal */
+    struct talk go;
+    int runner;
+    bool terminal;
     pid_t runner_group; /* the process group that had the terminal before */
 };
 _Noreturn void keeper_run(struct keeper_job *job);

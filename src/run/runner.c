@@ -56,12 +56,12 @@ struct runner {
     int64_t asked[ASKED]; /* time stamps of the latest questions since HOLD */
     unsigned asks;
     int64_t next_ask, retry, give_up;
-    pid_t keeper;     /* 0 if none */
-    int steps;        /* page->steps when last read */
+    pid_t keeper; /* 0 if none */
+    int steps;
     int64_t patience; /* until then, the keeper counts as busy killing processes */
-    int pair;         /* socket to the keeper */
+    int pair;
     int timer, signals;
-    struct health health;              /* while the run waits for its turn */
+    struct health health;
     bool told_healthy, told_unhealthy; /* the daemon, since the last HOLD */
     bool terminal;                     /* the keeper or the command has the terminal */
     bool tried, warned, told_lost, frozen, leaving;
@@ -106,7 +106,7 @@ static void note(const struct runner *r, enum note_kind kind, int value, const i
         packet_send(r->pair, &n, sizeof n, passed);
 }
 
-static bool is_still(const struct runner *r) /* nothing is left to stop */
+static bool is_still(const struct runner *r)
 {
     int phase = atomic_load(&r->page->phase);
     return phase == PHASE_EMPTY || phase == PHASE_FROZEN || phase == PHASE_GIVEN;
@@ -136,7 +136,7 @@ static void hold(struct runner *r)
     if (is_checked(r))
         t.flags |= TALK_UNHEALTHY;
     snprintf(t.group, sizeof t.group, "%s", r->o->group);
-    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, run_name(r->o)); /* for the daemon's log */
+    snprintf(t.why, sizeof t.why, "%.*s", TALK_WHY - 1, run_name(r->o));
     channel_renew(&r->channel);
     if (r->channel.daemon < 0)
         error = channel_open(&r->channel, r->o->socket);
@@ -280,7 +280,6 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Kills all descendants, first the keeper. */
 static void take_over(struct runner *r)
 {
     const struct tree t = {.waiter = atomic_load(&r->page->waiter), .cgroup = &r->cgroup};
@@ -294,7 +293,6 @@ static void take_over(struct runner *r)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/* Tells the user that the command has ended, and what elect run does next. */
 static void tell_end(const struct runner *r, const struct outcome *is, bool known, int status)
 {
     char how[TALK_WHY + 32], next[64] = "waiting for its next turn", yields[TALK_NAME + 64] = "";
@@ -324,7 +322,7 @@ static void conclude(struct runner *r)
     if (lost && atomic_load(&r->page->unhealthy) == 0)
         is = (struct outcome){0};
     if (r->state != HELD || !atomic_load(&r->page->said))
-        give_back_as(r, &is); /* the keeper has not sent EMPTY */
+        give_back_as(r, &is);
     if (r->broken && !known && !lost)
         channel_report("the keeper of %s has died; killed all processes", work_of(r));
     bool nothing_ran = known && status == RUN_NOTHING;
@@ -417,7 +415,7 @@ static void fit_again(struct runner *r, const struct talk *t)
     if (!deadline_begin(&d, t->lease, t->renewal, o->grace, o->margin, why, sizeof why) &&
         !deadline_begin(&d, t->lease, t->renewal, DEADLINE_DEFAULT, DEADLINE_DEFAULT, why,
                         sizeof why))
-        return; /* keep the old values */
+        return;
     r->d.grace = d.grace;
     r->d.margin = d.margin;
     atomic_store(&r->page->grace, d.grace);
@@ -524,7 +522,7 @@ static void hear(struct runner *r, const struct talk *t)
     case TALK_TOLD: told(r, t); break;
     case TALK_STOP: told_to_stop(r, t, NOTE_STOP); break;
     case TALK_LOST: told_to_stop(r, t, NOTE_KILL); break;
-    default: break; /* ignored */
+    default: break;
     }
 }
 
@@ -573,7 +571,7 @@ static void hear_daemon(struct runner *r)
 
 /* ---- hearing the keeper ---- */
 
-/* Returns the process id outside its namespace; 0 if unknown. */
+/* Returns the isolated command's process id as seen from outside its namespace; 0 if unknown. */
 static pid_t isolated_command(const struct runner *r)
 {
     pid_t child = 0, waiter = atomic_load(&r->page->waiter);
@@ -590,7 +588,6 @@ static void tell_started(struct runner *r, pid_t command)
          elect_term_text(r->go.term, term));
 }
 
-/* Tells the user that the keeper is stopping or has frozen the command at its deadline. */
 static void tell_not_renewed(struct runner *r)
 {
     char stop[256];
@@ -607,7 +604,7 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_STARTED: tell_started(r, n->value); break;
     case NOTE_STOPPING: tell_not_renewed(r); break;
     case NOTE_KILLING:
-        if (n->value > 0 || !r->d.over) /* else already announced */
+        if (n->value > 0 || !r->d.over)
             TELL(r, "%s did not end within %d ms of %s: killing it", work_of(r), n->value,
                  outcome_signal(r->o->signal));
         break;
@@ -631,7 +628,7 @@ static void hear_note(struct runner *r, const struct note *n)
     case NOTE_SIGNAL:
     case NOTE_STOP:
     case NOTE_KILL:
-    case NOTE_THAW: break; /* from the runner only */
+    case NOTE_THAW: break;
     }
 }
 
@@ -653,7 +650,7 @@ static void look_at_keeper(struct runner *r)
         r->broken = true;
         take_over(r);
     }
-    hear_keeper(r); /* B may have sent its last notes just before its end */
+    hear_keeper(r); /* it may have sent notes just before its end */
     conclude(r);
 }
 
@@ -746,7 +743,6 @@ static bool is_at_work(struct runner *r, int64_t now)
     return true;
 }
 
-/* Ends a run that has waited too long. */
 static void give_up(struct runner *r)
 {
     give_back(r);
@@ -807,7 +803,6 @@ static int loop(struct runner *r)
                              {.fd = r->health.output, .events = POLLIN}};
         deadline_arm(r->timer, next_alarm(r));
         poll(p, sizeof p / sizeof p[0], -1);
-        /* only clear the timer: look_at_clock() reads the time */
         while (read(r->timer, &times, sizeof times) > 0) {
         }
         hear_daemon(r);
@@ -850,7 +845,7 @@ static bool prepare(struct runner *r)
 int run_command(const struct run_options *o)
 {
     static struct runner r;
-    /* Otherwise the command, which belongs to the same user, could take the runner's or the
+    /* Without this, the command, which belongs to the same user, could take the runner's or the
      * keeper's connection to the daemon (pidfd_getfd, ptrace) and report that the work has ended.
      * exec() makes a process dumpable again. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -871,7 +866,7 @@ int run_command(const struct run_options *o)
                         .result = GOES_ON};
     int status = prepare(&r) ? loop(&r) : EXIT_RUN_FAILED;
     health_end(&r.health);
-    if (r.keeper > 0) { /* with a frozen command */
+    if (r.keeper > 0) {
         take_over(&r);
         TELL(&r, "killed %s, which was frozen", work_of(&r));
         give_back(&r);

@@ -93,8 +93,8 @@ static bool send_signal(int process, int number)
 }
 
 /* Signals the process of a /proc/PID descriptor. Without pidfd_send_signal (old kernels, seccomp),
- * the signal goes to the process id if /proc still shows the process. SIGKILL never does, because
- * the id could be reused after the check. signal_child() kills children without this risk, and the
+ * the signal goes to the process id if /proc still shows the process, but SIGKILL never does: the
+ * id could be reused after the check. signal_child() kills children without this risk, and the
  * children of a killed process become children of this one. */
 static bool signal_process(int process, int number)
 {
@@ -171,7 +171,7 @@ size_t tree_children(pid_t of, pid_t *children, size_t room)
     if (process >= 0)
         close(process);
     if (count == 0 && of == getpid() && access("/proc/thread-self/children", F_OK) != 0)
-        return tree_children_by_parent(of, children, room); /* no lists of children */
+        return tree_children_by_parent(of, children, room);
     return count;
 }
 
@@ -247,7 +247,6 @@ struct process {
     unsigned long long start;
 };
 
-/* Opens /proc/PID, unless the id has been reused. */
 static int reopen(const struct process *p, struct look *l)
 {
     int process = open_process(p->pid);

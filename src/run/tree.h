@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 struct tree {
-    pid_t waiter;                /* a child in the command's process group; 0 if none */
+    pid_t waiter;                /* its process group contains only descendants; 0 if none */
     const struct cgroup *cgroup; /* NULL or CGROUP_NONE if none */
     _Atomic int *steps;          /* counts the signalled processes; may be NULL */
 };

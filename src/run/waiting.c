@@ -43,11 +43,11 @@ void waiting_hear(struct waiting *w, const struct talk *t)
     waiting_describe(t, leads, sizeof leads);
     snprintf(w->state, sizeof w->state, "%s%s%s", leads, news || t->why[0] == '\0' ? "" : ", and ",
              news ? "" : t->why);
-    w->line[0] = '\0'; /* out of date */
+    w->line[0] = '\0';
     if (is_told(w, t->leader))
         return;
     memcpy(w->leader, t->leader, TALK_NAME);
-    if (here && (news || t->why[0] == '\0')) /* its turn comes at once */
+    if (here && (news || t->why[0] == '\0'))
         remember(w, t->leader);
     else if (news && t->why[0] != '\0')
         snprintf(w->line, sizeof w->line, "waiting: %s (%s)", leads, t->why);

@@ -16,10 +16,10 @@
 struct waiting {
     bool told;                   /* the user knows `told_leader` */
     char told_leader[TALK_NAME]; /* empty if no leader is known */
-    char leader[TALK_NAME];      /* in `line` */
-    char line[WAITING_TEXT];     /* not yet printed; empty if none */
-    char state[WAITING_TEXT];    /* latest news about the leader, and a reason to wait */
-    int64_t paid;                /* when a whole burst is allowed again */
+    char leader[TALK_NAME];
+    char line[WAITING_TEXT];  /* not yet printed; empty if none */
+    char state[WAITING_TEXT]; /* latest news about the leader, and a reason to wait */
+    int64_t paid;             /* when a whole burst is allowed again */
 };
 
 /* The next packet causes a line even if it names the same leader. */
@@ -28,7 +28,7 @@ void waiting_renew(struct waiting *w);
 void waiting_hear(struct waiting *w, const struct talk *t);
 /* Returns the line to print now, only once, or NULL. A delayed line shows the latest state. */
 const char *waiting_due(struct waiting *w, int64_t now);
-/* when the next line is due; INT64_MAX if none */
+/* Returns INT64_MAX if no line is due. */
 int64_t waiting_next(const struct waiting *w);
 
 /* e.g. "b leads group main in term 2.2" */

@@ -42,7 +42,7 @@ static void rings(uv_poll_t *poll, int status, int events)
     }
     elect_time now = elect_uv_now();
     if (c->set == ELECT_UNSET || c->set > now)
-        return; /* another callback has already set the alarm again */
+        return;
     note_stall(c, now);
     c->set = ELECT_UNSET;
     c->ring(c->context);

@@ -29,8 +29,6 @@ static void load(struct program *p, uint16_t size, uint32_t at)
     add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_ABS | size, at));
 }
 
-/* Compares the loaded big-endian number with `value` and, if they differ, skips the next
- * `otherwise` instructions. */
 static void expect(struct program *p, uint32_t value, uint8_t otherwise)
 {
     add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, otherwise));

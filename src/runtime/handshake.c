@@ -135,7 +135,6 @@ uint64_t sessions_next(const struct sessions *s, unsigned peer)
 
 /* ---- opening a session ---- */
 
-/* Returns the highest protocol that both ends support, or 0. */
 static uint8_t common_protocol(const struct sessions *s, const struct hello *h)
 {
     uint8_t highest = s->highest < h->highest ? s->highest : h->highest;

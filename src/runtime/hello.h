@@ -5,8 +5,8 @@
 
 #include "session.h"
 
-#define HELLO_NEED 1 /* the sender needs an answer */
-#define HELLO_LOST 2 /* the sender has lost its state */
+#define HELLO_NEED 1
+#define HELLO_LOST 2
 #define HELLO_USED 4 /* sealed under the sender's key in use */
 
 struct hello {
@@ -25,7 +25,6 @@ struct hello {
 #define HELLO_LENGTH  (2 * SEAL_NONCE + SESSION_BOOT + (3 + SESSION_KEYS) * 4 + 2 * 8 + 3)
 #define HELLO_LONGEST (HELLO_LENGTH + 8)
 
-/* Returns the length. */
 size_t hello_write(const struct hello *h, uint8_t out[HELLO_LONGEST]);
 /* Does not set `number`. Returns false if the bytes are not a valid HELLO. */
 bool hello_read(uint8_t *bytes, size_t length, struct hello *h);

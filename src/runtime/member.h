@@ -25,7 +25,7 @@ struct group {
     bool announced;
     bool deposits; /* deposit death reports before the next packet is sent */
     bool done;     /* with options.lost: the other members have told enough about this group */
-    struct elect_news news; /* last announced to the host */
+    struct elect_news news;
 };
 
 /* Records to be sent to a peer at the end of the turn. If it is full, further records are dropped.
@@ -48,7 +48,6 @@ struct self_message {
     struct elect_message message;
 };
 
-/* An address to which a dynamic peer may have moved. */
 struct candidate {
     union elect_address address;
     elect_time since, heard; /* arrival of its first and last packet */
@@ -58,7 +57,7 @@ struct candidate {
 /* A peer's rejected packets since its last authentic one. */
 struct rejections {
     uint32_t count;
-    uint8_t reason; /* a value of enum elect_rejection */
+    uint8_t reason;
     union elect_address from;
     elect_time last;
 };
@@ -74,7 +73,7 @@ struct elect_member {
     struct rejections rejected[SESSION_PEERS], stranger;
     uint16_t stranger_id;
     struct {
-        elect_time since; /* start of the current second */
+        elect_time since;
         unsigned known;   /* from configured addresses in this second */
         unsigned strange; /* from other addresses */
     } samples;
@@ -87,7 +86,7 @@ struct elect_member {
     struct note note[SESSION_PEERS];
     struct self_message self[SELF_ROOM];
     unsigned selves;
-    bool dirty;   /* state changed since the last write */
+    bool dirty;
     bool turning; /* in member_turn(), which must not be entered again */
     bool over;    /* failed or stopped */
     uint64_t writes, testaments;
@@ -101,7 +100,7 @@ struct elect_member {
 
 /* Ends the member: from then on it sends nothing and leads no group. */
 void member_fail(struct elect_member *m, bool forbidden, const char *why);
-void member_broken(void *context, int error); /* callback of the sockets and the alarm */
+void member_broken(void *context, int error);
 /* Returns a digest of the groups and the configuration, so that members can detect that theirs
  * differ. */
 uint32_t member_digest(const struct elect_member *m);
@@ -109,7 +108,6 @@ uint32_t member_digest(const struct elect_member *m);
 /* ---- turn.c ---- */
 
 struct elect_rule member_step(struct elect_member *m, unsigned group, const struct elect_input *in);
-/* Queues the output of a step for member_turn(). */
 void member_perform(struct elect_member *m, unsigned group, const struct elect_output *out,
                     elect_time now);
 /* Writes the state, deposits death reports, sends packets, announces news, and delivers the
@@ -124,7 +122,6 @@ bool member_write(struct elect_member *m);
 void outbox_put(struct outbox *box, uint32_t mark, const uint8_t *bytes, size_t length);
 /* Queues a packet on all links of the peer, unless `length` is 0. */
 void member_send(struct elect_member *m, unsigned peer, const uint8_t *bytes, size_t length);
-/* Sends the contents of all outboxes, and the notes. */
 void member_flush(struct elect_member *m);
 
 /* ---- testament.c ---- */
@@ -144,7 +141,6 @@ unsigned member_peer_with(const struct elect_member *m, uint16_t id);
 /* Returns true if the candidate was heard within the suspicion time. This limits how long an
  * attacker who replays a packet from a false address can make the member send to it. */
 bool member_is_candidate_heard(const struct elect_member *m, const struct candidate *c);
-/* Updates the address of a dynamic peer after a packet from `from`. */
 void member_follow_address(struct elect_member *m, unsigned peer, unsigned link,
                            const union elect_address *from);
 
@@ -165,9 +161,7 @@ void member_filter(struct elect_member *m);
 /* Counts a packet that is not authentic, by its source address and head alone. */
 void member_reject(struct elect_member *m, unsigned link, const union elect_address *from,
                    const uint8_t *bytes, size_t length);
-/* Clears the peer's rejections after an authentic packet. */
 void member_accept(struct elect_member *m, unsigned peer);
-/* Returns which samples the socket filter may let pass now. */
 enum filter_samples member_samples(const struct elect_member *m);
 /* Returns when the socket filter must let all samples pass again, or ELECT_UNSET if it does so
  * now. */
@@ -180,7 +174,6 @@ struct elect_rejected member_rejected(const struct elect_member *m, unsigned pee
 /* ---- timers.c ---- */
 
 void member_ring(void *context);
-/* Sets the alarm for the next timer, ALARM, HELLO or filter change. */
 void member_set_timer(struct elect_member *m);
 
 #endif

@@ -39,7 +39,6 @@ static bool in_the_way(const struct elect_member *m, uint8_t slot, bool of_use, 
     return false;
 }
 
-/* Writes the member's name, or "member ID" if the host gives no names. */
 static const char *name_of(const struct elect_member *m, uint16_t id, char text[ELECT_UV_NAME])
 {
     if (m->options.name != NULL)

@@ -77,7 +77,6 @@ static void readable(uv_poll_t *poll, int status, int events)
     n->rested(n->context);
 }
 
-/* Returns the wildcard address of the same address family. */
 static union elect_address anywhere(const union elect_address *other)
 {
     union elect_address a = {.any = {.sa_family = other->any.sa_family}};

@@ -23,7 +23,7 @@ struct net {
     struct elect_traffic traffic;
     void (*take)(void *context, unsigned link, const union elect_address *from,
                  const uint8_t *bytes, size_t length);
-    void (*rested)(void *context); /* called after a batch of packets */
+    void (*rested)(void *context);
     void (*broken)(void *context, int error);
     void *context;
     uint8_t bytes[NET_AT_ONCE][SEAL_MAX_PACKET + 1];
@@ -43,11 +43,9 @@ int net_bind(const struct elect_peer *me, const struct elect_peer *other, int fd
 /* Starts to receive on the sockets, and takes ownership of them even after an error. Returns 0 or
  * an errno. */
 int net_open(struct net *n, uv_loop_t *loop, const int *fd, unsigned links);
-/* Queues a packet for net_flush(). */
 void net_send(struct net *n, unsigned link, const union elect_address *to, const uint8_t *bytes,
               size_t length);
 void net_flush(struct net *n);
-/* Limits the sockets to packets with these tags, and samples of other packets. */
 void net_filter(struct net *n, const uint32_t *tags, unsigned count, enum filter_samples samples,
                 const struct elect_peer *peer, unsigned peers);
 /* libuv later calls `closed` for each socket, with a handle whose `data` is the context. */

@@ -6,7 +6,7 @@
 
 #include "bytes.h"
 
-#define RECORD_HEAD 6 /* bytes of mark and length */
+#define RECORD_HEAD 6
 
 _Static_assert(RECORD_HEAD + ELECT_UV_NOTE <= SESSION_ROOM, "a note fits into a datagram");
 

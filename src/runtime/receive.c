@@ -118,7 +118,7 @@ static void take_event(struct elect_member *m, unsigned peer, unsigned link,
         must_stop(m, (enum session_refusal)e->why);
     if (m->over)
         return;
-    if (e->news == SESSION_TESTAMENT) { /* no sign of life */
+    if (e->news == SESSION_TESTAMENT) {
         if (member_take_testament(m, peer))
             peer_news(m, peer, ELECT_PEER_TESTAMENT);
         return;

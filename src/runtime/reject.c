@@ -12,7 +12,7 @@
 #include "member.h"
 
 #define SECOND  1000000
-#define SAMPLES 16 /* most samples per second */
+#define SAMPLES 16
 
 /* rejections in a row per link before a reason is reported; a restarted peer causes one or two */
 #define ENOUGH 4
@@ -30,7 +30,6 @@ const char *elect_uv_rejection(enum elect_rejection reason)
     return texts[reason];
 }
 
-/* Returns the peer with this configured address, or m->peers. */
 static unsigned peer_at(const struct elect_member *m, unsigned link,
                         const union elect_address *from)
 {

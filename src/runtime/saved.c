@@ -30,7 +30,6 @@ static bool in_a_group(const struct state *state, uint16_t id)
     return false;
 }
 
-/* Returns true if peer `a` should be dropped before peer `b`. */
 static bool less(const struct state *state, const struct state_peer *a, const struct state_peer *b)
 {
     bool counted = in_a_group(state, a->id);

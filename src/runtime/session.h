@@ -64,7 +64,7 @@
 #define SESSION_LEAP   ((uint64_t)1 << 40) /* more than are ever lost in a row */
 #define SESSION_LINKS  4
 #define SESSION_BOOT   16
-#define SESSION_TAGS   (5 * SESSION_KEYS) /* most tags of one peer */
+#define SESSION_TAGS   (5 * SESSION_KEYS)
 #define SESSION_HEADER 8 /* in DATA: the sequence number of the sender's state file */
 #define SESSION_ROOM   (SEAL_MAX_CONTENT - SESSION_HEADER)
 #define SESSION_HELLOS 50 /* most HELLOs decrypted per turn of the loop: a fifth of its packets */
@@ -88,12 +88,12 @@ enum session_refusal {
         SESSION_REFUSAL_COUNT
 };
 
-/* A member's memory of a peer across its own restarts. */
+/* The facts about a peer that survive a restart of this member. */
 struct session_memory {
     /* highest sequence number of the peer's state file since the peer last lost it */
     uint64_t sequence;
     uint32_t incarnation;
-    uint8_t boot[SESSION_BOOT]; /* boot id of that incarnation */
+    uint8_t boot[SESSION_BOOT];
 };
 
 struct session {
@@ -104,7 +104,7 @@ struct session {
     uint64_t heard, spoke; /* time of the last new packet, and of the last DATA or HELLO_USED */
     uint64_t sent, top;    /* last counter sent, highest one accepted */
     uint64_t window[SESSION_WINDOW / 64];
-    uint64_t link_top[SESSION_LINKS]; /* highest counter on each link */
+    uint64_t link_top[SESSION_LINKS];
     bool out_of_step; /* DATA arrived with a counter too far behind or ahead (rule 12) */
     uint32_t send_tag, take_tag, will_tag;
     uint8_t send[SEAL_KEY], take[SEAL_KEY], will[SEAL_KEY];
@@ -113,7 +113,7 @@ struct session {
 
 /* A peer's sessions since it started. */
 struct session_life {
-    uint64_t hellos; /* number of the latest HELLO */
+    uint64_t hellos;
     uint64_t link_hellos[SESSION_LINKS];
     struct session with[SESSION_KEYS];
 };
@@ -135,7 +135,7 @@ struct session_peer {
     bool plainly;        /* the last HELLO echoed no nonce */
     uint64_t owed; /* number of the HELLO that announces the current keys; 0: the peer knows them */
     uint64_t answered[3]; /* last answer to a HELLO with a lower, the same, a higher incarnation */
-    uint64_t rejected;    /* time of the last REJECT sent */
+    uint64_t rejected;
     uint32_t digest, keys[SESSION_KEYS]; /* the peer's configuration digest and accepted keys */
 };
 
@@ -151,14 +151,14 @@ struct sessions {
     uint16_t id;
     uint8_t cluster[SEAL_CLUSTER], boot[SESSION_BOOT];
     uint8_t secret[SEAL_KEY]; /* random since the start; keys the salts of packets */
-    uint8_t lowest, highest;  /* supported protocols */
+    uint8_t lowest, highest;
     uint32_t incarnation, digest, rekeys;
     uint64_t sequence; /* the state file's sequence number */
     uint64_t began;    /* its value at the start */
     uint64_t suspicion;
     uint16_t tried; /* packets counted against SESSION_HELLOS in this turn */
     bool lost;      /* this member has lost its state: see sessions_begin() */
-    uint8_t use;    /* slot of the key in use */
+    uint8_t use;
     uint8_t count;
     struct session_key key[SESSION_KEYS];
     struct session_peer peer[SESSION_PEERS];
@@ -167,11 +167,11 @@ struct sessions {
 };
 
 enum session_news {
-    SESSION_NOTHING,   /* not for this member, or not authentic */
-    SESSION_ANSWERED,  /* a packet must be sent back */
-    SESSION_OPENED,    /* store the facts about the peer; send the answer, if any */
-    SESSION_REFUSED,   /* the peer was refused because of `why`: send the answer, if any */
-    SESSION_MUST_STOP, /* this member is rolled back or a clone */
+    SESSION_NOTHING,  /* not for this member, or not authentic */
+    SESSION_ANSWERED, /* a packet must be sent back */
+    SESSION_OPENED,   /* store the facts about the peer; send the answer, if any */
+    SESSION_REFUSED,  /* the peer was refused because of `why`: send the answer, if any */
+    SESSION_MUST_STOP,
     SESSION_DATA,
     SESSION_HEARD, /* a HELLO of this session, or a copy of known DATA, perhaps on another link */
     SESSION_TESTAMENT
@@ -181,12 +181,12 @@ struct session_event {
     uint8_t news; /* a value of enum session_news */
     uint8_t peer;
     uint8_t why; /* a value of enum session_refusal */
-    bool lost;   /* the sender has lost its state */
+    bool lost;
     bool newest; /* DATA, or a HELLO that echoes the current nonce, with the highest counter yet */
     bool later;  /* highest counter yet on this link, so the link works */
     bool fresh;  /* the peer's sequence number has grown: store it with the next write */
     size_t length;
-    uint8_t content[SEAL_MAX_CONTENT]; /* of DATA or a TESTAMENT */
+    uint8_t content[SEAL_MAX_CONTENT];
     size_t answer_length;
     uint8_t answer[SEAL_MAX_PACKET];
 };
@@ -215,7 +215,6 @@ void sessions_configure(struct sessions *s, uint32_t digest, uint64_t suspicion)
 
 /* Returns true if the peer was heard within the suspicion time. */
 bool sessions_lives(const struct sessions *s, unsigned peer, uint64_t now);
-/* Returns true if the peer's newest HELLO lists that key. */
 bool sessions_accepts(const struct sessions *s, unsigned peer, uint8_t slot);
 /* Returns true if the peer was heard within the suspicion time and sent its last DATA or HELLO_USED
  * under that key. Removing the key would then cut off the peer. */

@@ -7,16 +7,16 @@
 /* A received packet from a known peer under a known key. */
 struct incoming {
     struct session_peer *peer;
-    unsigned slot; /* of the packet's key */
+    unsigned slot;
     uint64_t counter;
     uint64_t now;
     unsigned link; /* see sessions_take() */
     const uint8_t *bytes;
     size_t length;
-    struct session_event *event; /* result */
+    struct session_event *event;
 };
 
-extern const uint8_t session_no_nonce[SEAL_NONCE]; /* zeros */
+extern const uint8_t session_no_nonce[SEAL_NONCE];
 
 static inline size_t session_packet(const struct sessions *s, const struct packet *head,
                                     const uint8_t *key, const uint8_t *content, size_t length,
@@ -25,7 +25,6 @@ static inline size_t session_packet(const struct sessions *s, const struct packe
     return seal_write(head, s->secret, key, s->cluster, content, length, out);
 }
 
-/* within the suspicion time */
 static inline bool session_is_heard(const struct sessions *s, const struct session *n, uint64_t now)
 {
     return n->open && now - n->heard < s->suspicion;

@@ -67,7 +67,7 @@ struct state {
 /* name, text for the user */
 #define STORE_ERRORS(X)                                                                            \
     X(FINE, "fine")                                                                                \
-    X(IO, "it cannot be read or written") /* see `error` in struct store */                        \
+    X(IO, "it cannot be read or written")                                                          \
     X(EMPTY, "it is damaged (it has no intact record): move it away, then run elect readmit")      \
     X(OTHER_CLUSTER, "it belongs to another cluster: compare cluster id and state-dir")            \
     X(OTHER_NODE, "it belongs to another member: compare the ids of the members")                  \
@@ -90,8 +90,8 @@ struct store_file {
 
 struct store {
     struct store_file file;
-    uint8_t pair; /* pair with the latest record */
-    int error;    /* errno after STORE_IO */
+    uint8_t pair;
+    int error; /* errno after STORE_IO */
     uint64_t sequence;
     uint8_t slot[STORE_STRIDE];
 };

@@ -81,7 +81,6 @@ bool member_take_testament(struct elect_member *m, unsigned peer)
         struct group *g = &m->group[i];
         uint8_t from = elect_rank(&g->config, m->peer[peer].id);
         struct elect_message release = elect_testament(&g->config, from, term, life);
-        /* keep the known penalty */
         release.penalty = g->node.mandate.presence.penalty[from];
         struct elect_input in = elect_received(from, &release, elect_uv_now());
         if (g->mark == mark)

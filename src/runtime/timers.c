@@ -1,6 +1,4 @@
-/*
- * One alarm for all timers and ALARMs of the groups, and for the HELLOs.
- */
+/* One alarm for all timers and ALARMs of the groups, and for the HELLOs. */
 #include "member.h"
 
 static elect_time sooner(elect_time a, elect_time b)

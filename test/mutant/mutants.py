@@ -898,7 +898,7 @@ MUTANTS = {
     "each lost channel is logged": (
         "daemon/guardian.c", "g->dead || now >= *doubtful", "true", "local_users flood-of-lost-channels"),
     "the last notes of the keeper are not read": (
-        "run/runner.c", "    hear_keeper(r); /* B may", "    /* B may", "run_faults end-is-seen-before-the-notes"),
+        "run/runner.c", "    hear_keeper(r); /* it may", "    /* it may", "run_faults end-is-seen-before-the-notes"),
     "a burst has no end": (
         "daemon/pace.c", "    return u->user == user && next > now ? next : now;", "    return next < now ? now : now;",
         "journal a burst is followed by single turns"),
