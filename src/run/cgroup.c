@@ -28,7 +28,7 @@ static bool own_path(char *path, size_t room)
     return found;
 }
 
-/* Finds the mount point of cgroup v2. Does not decode \040, a blank, in /proc/self/mounts. */
+/* Finds the mount point of cgroup v2, if it has no blank (\040 in /proc/self/mounts). */
 static bool mount_point(char *path, size_t room)
 {
     char line[CGROUP_PATH], where[CGROUP_PATH], kind[64];

@@ -195,8 +195,8 @@ static bool says(const char *text, const char *word)
     return false;
 }
 
-/* Receives a datagram, `ours` if it is from a process of the same user. There is no room for
- * descriptors, so the kernel closes any that come with it. */
+/* Receives a datagram. `ours` is true if it is from a process of the same user. The buffer has no
+ * room for descriptors, so the kernel closes any that come with it. */
 static bool hear_one(struct health *s, char *text, size_t room, bool *ours)
 {
     struct iovec part = {text, room - 1};

@@ -14,7 +14,7 @@
 #define WAITING_EVERY INT64_C(10000000) /* microseconds between lines after a burst */
 
 struct waiting {
-    bool told;                   /* the user knows `told_leader` */
+    bool told;                   /* the user has been told of `told_leader` */
     char told_leader[TALK_NAME]; /* empty if no leader is known */
     char leader[TALK_NAME];
     char line[WAITING_TEXT];  /* not yet printed; empty if none */

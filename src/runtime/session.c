@@ -20,7 +20,7 @@ static bool is_out_of_step(const struct session *n, uint64_t counter)
     return counter < n->top ? n->top - counter >= SESSION_WINDOW : counter - n->top > SESSION_LEAP;
 }
 
-/* Returns true if no packet with this counter has been accepted. It must not be out of step. */
+/* Returns true if no packet with this counter, which must be in step, has been accepted. */
 static bool is_new(const struct session *n, uint64_t counter)
 {
     return counter > n->top || (n->window[counter % SESSION_WINDOW / 64] >> counter % 64 & 1) == 0;
@@ -63,7 +63,7 @@ static void take_testament(struct sessions *s, const struct incoming *in, const 
     e->length = (size_t)got;
 }
 
-/* Limits how many packets that may be replayed are decrypted in one turn of the loop. */
+/* Limits the decryption of packets that may be replays, per turn of the loop. */
 static bool may_try(struct sessions *s)
 {
     bool may = s->tried < SESSION_HELLOS;
