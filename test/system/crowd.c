@@ -1,8 +1,8 @@
 /* Floods a socket with connections: crowd SOCKET THREADS CONNECTIONS [REQUEST]
  *
- * Each thread opens CONNECTIONS connections as fast as it can, sends the request on each of them,
- * closes all of them and starts again, until standard input is closed. The program then prints how
- * many connections were made. */
+ * Each thread opens CONNECTIONS connections as fast as it can, sends the request on each, closes
+ * them all and starts again, until standard input is closed. Then prints the number of connections
+ * made. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* Simulates a machine with a wrong clock or a slow disk for test/system/doctor.py. The dynamic
- * linker loads this library before libc. With CLOCK_RATE=1.05 the clock of leases runs 5 % too
- * fast, and with SYNC_MS=50 each fdatasync takes 50 ms longer. */
+/* Simulates a wrong clock or a slow disk for test/system/doctor.py, as a library loaded before libc
+ * (LD_PRELOAD). With CLOCK_RATE=1.05 the clock of leases runs 5 % too fast, and with SYNC_MS=50
+ * each fdatasync takes 50 ms longer. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

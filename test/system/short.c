@@ -1,9 +1,8 @@
-/* Makes reads and writes transfer too little, for test/system/state.py. The dynamic linker loads
- * this library before libc. The environment variable SHORT=WHAT:K affects every K-th call: with
- * "half" the call transfers half of the bytes, with "one" it transfers one byte, with "interrupted"
- * it fails with EINTR, and with "nothing" a write returns 0. With SHORT=nameless:1, O_TMPFILE is
- * not supported. */
-#undef _FILE_OFFSET_BITS /* this file defines both names of a call, as openat and openat64 */
+/* Makes reads and writes transfer too little, for test/system/state.py, as a library loaded before
+ * libc (LD_PRELOAD). SHORT=WHAT:K in the environment affects every K-th call: "half" transfers half
+ * of the bytes, "one" transfers one byte, "interrupted" fails with EINTR, and with "nothing" a
+ * write returns 0. With SHORT=nameless:1, O_TMPFILE is not supported. */
+#undef _FILE_OFFSET_BITS /* both names of a call are defined here, such as openat and openat64 */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Makes, writes and reads a state file, for test/system/state.py: state_tool PATH make | write
- * COUNT | read. "write" prints the promised term after each acknowledged write, and "read" prints
- * the term in the file. If an operation fails, prints the reason and exits with status 1. */
+ * COUNT | read. "write" prints the promised term after each acknowledged write, "read" the term in
+ * the file. On failure, prints the reason and exits with status 1. */
 #include "../../src/runtime/file.h"
 
 #include <sodium.h>

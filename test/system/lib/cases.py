@@ -1,4 +1,4 @@
-"""Runs the cases of a suite, several at the same time, each in a separate process."""
+"""Runs the cases of a suite in parallel, each in its own process."""
 
 import collections
 import signal
@@ -21,8 +21,7 @@ def case(function):
 
 
 def tell(case, worker, out, since):
-    """Prints the result of a case that has ended, the parts that it skipped and the values that it measured. If the case failed,
-    prints all its output, too."""
+    """Prints the result of a case that has ended, with what it skipped and measured, and all its output if it failed."""
     out.seek(0)
     text = out.read()
     result = {0: "ok", SKIPPED: "skip"}.get(worker.returncode, "FAILED")
@@ -43,8 +42,8 @@ def end_all(running):
 
 
 def run_all(script, elect, waiting, jobs, over):
-    """Runs the cases and returns their results. After a signal, this function ends the running cases. The signal handler must not
-    do this itself: if it interrupts a wait for a process, and then waits for the same process, it never returns."""
+    """Runs the cases and returns their results. After a signal it ends the running cases; the signal handler must not, because
+    a handler that interrupted a wait for a process and then waited for the same process would never return."""
     running, results = {}, {}
     try:
         while running or (waiting and time.monotonic() < over):
@@ -65,8 +64,7 @@ def run_all(script, elect, waiting, jobs, over):
 
 
 def many(script, elect, wanted, jobs, seconds=float("inf")):
-    """Runs the cases, and prints a summary. Starts no more cases when `seconds` seconds have passed. Returns the exit status of the
-    suite."""
+    """Runs the cases and prints a summary. Starts no more cases after `seconds`. Returns the suite's exit status."""
     begun = time.monotonic()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end_once)
@@ -79,13 +77,13 @@ def many(script, elect, wanted, jobs, seconds=float("inf")):
 
 
 def play(case):
-    """Runs a case. Raises NotHere, with the reason, if the case cannot run on this machine."""
+    """Runs a case. Raises NotHere if the case cannot run on this machine."""
     case(None)
 
 
 def main(script, jobs=4, play=play):
-    """The main function of a suite, whose arguments are ELECT [CASE ... | --list] [--jobs N]. One case runs in this process;
-    several cases each run in a separate process."""
+    """The main function of a suite. Arguments: ELECT [CASE ... | --list] [--jobs N]. A single case runs in this process,
+    several cases run in a process each."""
     words = sys.argv[1:]
     jobs = int(words.pop(words.index("--jobs") + 1)) if "--jobs" in words else jobs
     elect, *wanted = [word for word in words if word != "--jobs"]

@@ -1,8 +1,7 @@
-"""Functions with which a suite reports failures: `check` records a failure and continues, `holds` and `expect` end the case, and
-`report` ends the suite.
+"""Functions that report failures: `check` records a failure and continues, `holds` and `expect` end the case, and `report` ends
+the suite.
 
-`skip` reports a part that cannot run on this machine. tools/tier reads the lines that `skip` prints, and counts and lists the
-skipped parts."""
+`skip` reports a part that cannot run on this machine. tools/tier counts and lists the lines that it prints."""
 
 import os
 import sys
@@ -13,15 +12,15 @@ count = 0
 
 
 class Failure(Exception):
-    """Raised if the result of a case differs from what the case expected."""
+    """The result of a case is not what the case expected."""
 
 
 class NotHere(Exception):
-    """Raised if this machine cannot run a case. The text of the exception says what the case needs, such as "needs root"."""
+    """This machine cannot run the case. The text says what is missing, such as "needs root"."""
 
 
 def check(what, condition, *details):
-    """Records a failure unless the condition is true. The suite continues after a failure."""
+    """Records a failure unless the condition is true, and continues."""
     global count
     count += 1
     if not condition:
@@ -40,7 +39,7 @@ def need_root():
 
 
 def is_root(part):
-    """Returns True if this process is root; otherwise skips the part of the case that needs root."""
+    """Returns True if this process is root; otherwise skips the part, which needs root."""
     if os.geteuid() != 0:
         skip(part, "needs root")
     return os.geteuid() == 0
@@ -51,8 +50,8 @@ def listed(words):
 
 
 def expect(what, done, code=0, out=(), err=(), lines=None):
-    """Ends the case unless the process exited with this code and printed these words. Standard error must be empty or, if `err` is
-    given, a single line. Only `elect run` may print more lines on standard error."""
+    """Ends the case unless the process exited with this code and printed these words. Standard error must be empty, or a single
+    line if `err` is given. Only `elect run` may print more lines there."""
     runs = getattr(done, "is_run", False)
     wrong = [f"exit {done.returncode}, not {code}"] if done.returncode != code else []
     wrong += [f"standard output lacks {word!r}" for word in listed(out) if word not in done.stdout]
@@ -72,13 +71,13 @@ def expect(what, done, code=0, out=(), err=(), lines=None):
 
 def is_unanswered(done):
     """Returns True if the daemon closed the connection because the request came too late on a busy machine. The daemon has not
-    read such a request, so the same command can be repeated. A command that got no answer within $ELECT_TIMEOUT may have taken
-    effect, and must not be repeated."""
+    read such a request, so the command can be repeated. A command that timed out after $ELECT_TIMEOUT may have taken effect,
+    and must not be repeated."""
     return done.returncode == 3 and "the daemon closed the connection without an answer" in done.stderr
 
 
 def is_late(done):
-    """Returns True if the command was refused because slow members did not complete the hand-over as requested."""
+    """Returns True if the command failed because slow members did not complete the hand-over."""
     return done.returncode == 1 and any(text in done.stderr for text in (
         "did not hand over to ", "leads again, in term", "no other member leads yet", "does not answer", "no longer leads",
         "leads in another term now", "is handing over already", "has not heard from", "no leader is known",
@@ -86,13 +85,13 @@ def is_late(done):
 
 
 def skip(what, why):
-    """Reports that a part of a case did not run on this machine. `why` says what the part needs, such as "needs root"."""
+    """Reports that a part of a case did not run on this machine. `why` says what is missing, such as "needs root"."""
     skips.append(what)
     print(f"skipped: {what}: {why}", flush=True)
 
 
 def report():
-    """Ends the suite. The exit status is 77 if no part of the suite could run on this machine."""
+    """Ends the suite. The exit status is 77 if every part was skipped."""
     for failure in failures:
         print(failure, file=sys.stderr)
     print(f"{count - len(failures)} passed, {len(failures)} failed, {len(skips)} skipped")

@@ -19,14 +19,14 @@ import time
 from .processes import adopt_orphans, descendants, die_with_parent
 
 SWEEPER = str(pathlib.Path(__file__).resolve().with_name("sweeper.py"))
-PATIENCE = 10  # seconds between SIGTERM and SIGKILL, which nested suites use to clean up
-HURRY = 1  # the same time for processes that a suite left running
+PATIENCE = 10  # seconds between SIGTERM and SIGKILL, so that nested suites can clean up
+HURRY = 1  # the same for processes that a suite left running
 PASSED_ON = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
 def send(number, pids):
-    """Sends the signal to each of these processes that is still a descendant. The process id of a former descendant may now belong
-    to an unrelated process, which must not get the signal."""
+    """Sends the signal to those of the processes that are still descendants. A process id that is no longer a descendant's may
+    have been reused by an unrelated process."""
     ends = {}
     for pid in pids:
         try:
@@ -44,7 +44,7 @@ def send(number, pids):
 
 
 def reap(wanted):
-    """Reaps all children that have ended. Returns the status of the wanted child if that child is one of them."""
+    """Reaps all children that have ended. Returns the status of the wanted child, or None if it still runs."""
     status = None
     while True:
         try:
@@ -74,8 +74,8 @@ def sweep(patience):
 
 
 def watch(child, front=None):
-    """Passes signals on to the child until the child has ended or the front has died, then ends all descendants. Returns the exit
-    status of the child."""
+    """Passes signals on to the child until it ends or the front dies, then ends all descendants. Returns the child's exit
+    status."""
     while True:
         status = reap(child)
         if status is not None:
@@ -101,9 +101,9 @@ def end_once(number, frame):
 
 
 def start_sweeper(front, mask):
-    """Turns this process into the sweeper. Returns only in the child of the sweeper, which is the suite."""
+    """Turns this process into the sweeper. Returns only in the sweeper's child, which is the suite."""
     os.setsid()
-    die_with_parent(signal.SIGTERM)  # the kernel sends this signal when the front dies
+    die_with_parent(signal.SIGTERM)  # sent when the front dies
     adopt_orphans()
     suite = os.fork()
     if suite > 0:
@@ -116,10 +116,10 @@ def start_sweeper(front, mask):
 
 
 def contain():
-    """Makes this process the front, and starts the sweeper and the suite. Returns only in the new process of the suite."""
+    """Makes this process the front, and starts the sweeper and the suite. Returns only in the suite."""
     front = os.getpid()
     if "ELECT_TIER" in os.environ:
-        die_with_parent(signal.SIGTERM)  # when meson is killed, the processes that it started continue
+        die_with_parent(signal.SIGTERM)  # if meson is killed, its children continue
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *PASSED_ON})
     adopt_orphans()
     sweeper = os.fork()

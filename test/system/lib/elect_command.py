@@ -1,4 +1,4 @@
-"""The location of the command under test, and functions that run the command."""
+"""Runs the elect command under test."""
 
 import json
 import os
@@ -17,8 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def run(*words, env=None, cwd=None, limit=10 * LIMIT):
-    """Runs elect until it exits, and returns the completed process. The variables in `env` are added to the environment of this
-    process."""
+    """Runs elect to its end and returns the completed process. `env` is added to the environment."""
     try:
         return subprocess.run([ELECT, *map(str, words)], capture_output=True, text=True, timeout=limit, cwd=cwd,
                               env=None if env is None else os.environ | env)
@@ -27,8 +26,7 @@ def run(*words, env=None, cwd=None, limit=10 * LIMIT):
 
 
 def answered(*words, **how):
-    """Runs elect until it exits, and repeats this while a busy daemon closes the connection without an answer. Returns the
-    completed process."""
+    """Runs elect, and repeats it while a busy daemon closes the connection without an answer. Returns the completed process."""
     def found():
         done = run(*words, **how)
         return None if is_unanswered(done) else done
@@ -36,8 +34,8 @@ def answered(*words, **how):
 
 
 class Pulse(threading.Thread):
-    """Queries the daemons continuously. `longest` is the longest time between two consecutive answers. On a busy machine other
-    processes may have been delayed for as long."""
+    """Queries the daemons continuously. `longest` is the longest time between two answers; a busy machine may have delayed
+    other processes for as long."""
 
     def __init__(self, sockets):
         super().__init__(daemon=True)
@@ -62,10 +60,11 @@ class Pulse(threading.Thread):
 
 
 def refused_init(cluster, name):
-    """Runs `elect init` for a member that other members remember. The command must refuse, and its completed process is returned.
-    The command waits for answers from the other members for 2.5 renewals, and at least for a second. If a busy machine delays all
-    answers for longer, the command creates a state file, which would later prevent the daemon from running. This function accepts
-    such a file only if it has itself measured such a delay. It then removes the file and repeats the command."""
+    """Runs `elect init` for a member that other members remember, checks that it refuses, and returns the completed process.
+
+    The command waits for the other members' answers for 2.5 renewals, but at least a second. If a busy machine delays all
+    answers for longer, it creates a state file, which would later prevent the daemon from running. Such a file is accepted only
+    if a delay of that length was measured here. It is then removed, and the command repeated."""
     def found():
         begun = time.monotonic()
         with Pulse([cluster.socket(other) for other in cluster.names if other != name]) as pulse:
@@ -85,8 +84,8 @@ def explain(cluster, name):
 
 
 def explained(cluster, name, missing=()):
-    """Repeats `elect explain` until all members except those in `missing` have answered in full, because a member may answer too
-    late on a busy machine. Returns the explanation."""
+    """Returns the explanation of `elect explain`. Repeats the command until all members except those in `missing` have answered
+    in full, because a member may answer too late on a busy machine."""
     def found():
         said = explain(cluster, name)
         return said if sorted(said["missing"]) == sorted(missing) and not said.get("incomplete") else None
@@ -94,7 +93,7 @@ def explained(cluster, name, missing=()):
 
 
 def complains(args, *words, code=64):
-    """Checks that elect prints one line with these words on standard error and nothing on standard output."""
+    """Checks that elect prints one line with these words on standard error, and nothing on standard output."""
     done = run(*args)
     what = " ".join(map(str, args))
     check(what, done.returncode == code, "exit", done.returncode, done.stderr)

@@ -1,7 +1,7 @@
-"""Processes that run beside a cluster and write evidence for the safety checker. A claimant beside each member records when that
-member leads. A resource, to which the claimants write, checks their tokens.
+"""Processes that run beside a cluster and collect evidence for the safety checker. A claimant beside each member records when
+that member leads. The claimants write to a resource, which checks their tokens.
 
-Each of these processes has its own file, and does not know which faults a test injects into the cluster."""
+Each of these processes writes its own file, and does not know which faults a test injects."""
 
 import collections
 import ctypes
@@ -23,11 +23,11 @@ from .run_socket import Talker, Words
 from .status_socket import ask
 
 EVERY = 0.004  # seconds between two queries
-LATE = 0.5  # seconds by which every twentieth write is delayed, as if its writer had been stopped
+LATE = 0.5  # seconds of delay of every twentieth write, as if its writer had been stopped
 
 
 class Stalls:
-    """Measures the longest stall of this machine, because a stall may depose a leader that would otherwise stay."""
+    """Measures the machine's longest stall, because a stall may depose a leader."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -57,7 +57,7 @@ def enter(namespace):
 
 
 def fork(work, *args):
-    """Runs work(*args) in a forked process, which is killed when this process ends. Returns the id of the forked process."""
+    """Runs work(*args) in a forked process, which dies with this process. Returns its process id."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -77,9 +77,9 @@ def fork(work, *args):
 
 
 def promised(talker, path):
-    """Asks the daemon how long its member will lead, as a client with a deadline does. If the member does not lead, tells the
-    daemon that the work has stopped, as such a client must. Without a mandate the daemon promises nothing for the future, so its
-    answer is valid only at the moment at which it is given."""
+    """Asks the daemon how long its member will lead, as a client with a deadline does. If the member does not lead, reports
+    that the work has stopped, as such a client must. Without a mandate the daemon promises nothing for the future: its answer
+    is valid only at that moment."""
     try:
         talker = talker or Talker(path[:-len("status")] + "run")
     except OSError:
@@ -100,7 +100,7 @@ def promised(talker, path):
 
 
 def claimant(member, namespace, path, resource, out):
-    """Keeps asking whether its member leads, records the claims, and writes to the resource while the member leads."""
+    """Asks again and again whether its member leads, records the claims, and writes to the resource while the member leads."""
     enter(namespace)
     late = collections.deque()  # (time, token) of delayed writes
     writes = 0
@@ -112,7 +112,7 @@ def claimant(member, namespace, path, resource, out):
             try:
                 door.sendto(json.dumps({"member": member, "token": token}).encode(), resource)
             except OSError:
-                pass  # this write is lost if the socket is full
+                pass  # the socket is full: this write is lost
 
         while True:
             before = now()
@@ -120,7 +120,7 @@ def claimant(member, namespace, path, resource, out):
             after = now()
             if answer and answer.left != 0:
                 token, until = answer.term, answer.stamp + answer.left
-                if answer.left < 0 or answer.stamp < before:  # the answer granted no time, or belongs to another query
+                if answer.left < 0 or answer.stamp < before:  # no time was granted, or the answer is to another query
                     log.write(json.dumps({"member": member, "at": after, "contradiction": repr(answer)}) + "\n")
                 if until > after:
                     log.write(json.dumps({"member": member, "token": token, "before": before, "after": after, "until": until}) + "\n")
@@ -135,7 +135,7 @@ def claimant(member, namespace, path, resource, out):
 
 
 def resource(path, out):
-    """A fenced resource: it accepts a write only if the token is at least as large as every token that it has accepted before."""
+    """A fenced resource: it accepts a write only if no write with a larger token was accepted before."""
     highest = 0
     with open(out, "a", buffering=1) as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
         door.bind(path)
@@ -147,9 +147,8 @@ def resource(path, out):
 
 
 class Weather:
-    """How the relay, which connects the members, delays, loses and duplicates packets. The values are in memory that the relay
-    shares with the test."""
-    FORM = "4d"  # minimum and maximum delay in seconds, fraction lost, fraction duplicated
+    """How the relay between the members delays, loses and duplicates packets. The values are in memory shared with the test."""
+    FORM = "4d"  # minimum and maximum delay in seconds, fractions lost and duplicated
 
     def __init__(self):
         self.page = mmap.mmap(-1, struct.calcsize(self.FORM))
@@ -163,7 +162,7 @@ class Weather:
 
 
 def relay(namespace, ports, weather, seed):
-    """Replaces the bridge that connects the members. Frames keep their addresses, but may arrive late, out of order, twice or
+    """Replaces the bridge between the members. Frames keep their addresses, but may arrive late, out of order, twice or
     never."""
     enter(namespace)
     dice = random.Random(seed)
@@ -181,14 +180,14 @@ def relay(namespace, ports, weather, seed):
                 frame, origin = s.recvfrom(65536)
             except OSError:
                 continue
-            if origin[2] == 4:  # PACKET_OUTGOING: this relay has sent the frame
+            if origin[2] == 4:  # PACKET_OUTGOING: sent by this relay
                 continue
             home[frame[6:12]] = s
-            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # clears the checksum, which a virtual card does not compute
+            if frame[12:14] == b"\x08\x00" and frame[23] == 17:  # no checksum: a virtual card does not compute it
                 frame = frame[:40] + b"\0\0" + frame[42:]
             least, most, lost, doubled = weather.get()
             to = [home[frame[:6]]] if frame[:6] in home else [other for other in sockets if other is not s]
-            if frame[12:14] == b"\x08\x06":  # ARP is not under test, so its frames pass undisturbed
+            if frame[12:14] == b"\x08\x06":  # ARP is not under test and passes undisturbed
                 least = most = lost = doubled = 0.0
             for _ in range(0 if dice.random() < lost else 2 if dice.random() < doubled else 1):
                 count += 1

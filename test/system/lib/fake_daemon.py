@@ -1,6 +1,6 @@
-"""A fake daemon for elect run. It uses the protocol of the runner (src/client/talk.h), and can be late, silent, wrong or dead.
+"""A fake daemon for elect run. It speaks the runner's protocol (src/client/talk.h), and can be late, silent, wrong or dead.
 
-It records exactly which leases it has granted and when each lease ends, by the clock that all processes share."""
+It records which leases it has granted and when each ends, by the clock that all processes share."""
 
 import os
 import pathlib
@@ -19,9 +19,8 @@ WORDS = ["HOLD", "ASK", "EMPTY", "RESIGN", "LEASE", "HEALTH", "REFUSED", "NO", "
 FORMAT = "=IBB2xqqQIII4x64s64s64s160s"
 SIZE = struct.calcsize(FORMAT)
 NOW, LOOSE, CGROUP, NAMESPACE, YIELDS, FAILED, UNHEALTHY = 1, 2, 4, 8, 16, 32, 64
-# A case that waits for the end of a lease uses this short lease, which is still long enough for a brief stall of this process. Only
-# root gets a real-time priority. Without that priority, a busy machine needs a larger margin before the end of the lease to kill
-# all processes in time.
+# A short lease for cases that wait for its end, still long enough for a brief stall of this process. Only root gets a real-time
+# priority. Without it, a busy machine needs a larger margin to kill all processes before the lease ends.
 SHORT = {"lease": 5_000_000, "renewal": 200_000}
 MARGIN = ["--kill-margin", "400ms" if os.geteuid() == 0 else "2s"]
 TERM = 5 << 16 | 1
@@ -32,7 +31,7 @@ def boottime():
 
 
 class Said(dict):
-    """One packet, as a dict of its fields."""
+    """A packet, as a dict of its fields."""
     __getattr__ = dict.__getitem__
 
     @classmethod
@@ -50,16 +49,16 @@ def packet(word, flags=0, stamp=0, left=0, term=TERM, lease=0, renewal=0, group=
 
 
 class Client:
-    """One connection of a runner."""
+    """A runner's connection."""
 
     def __init__(self, fake, connection):
         self.fake, self.connection = fake, connection
-        self.holders, self.heard = [], []  # the guardian's ends of channels; the packets that the runner sent
+        self.holders, self.heard = [], []  # the guardian's ends of channels; the runner's packets
         self.until, self.holding, self.empty = 0, False, 0
-        self.theirs = None  # the runner's end of the latest channel, until the daemon sends it
+        self.theirs = None  # the runner's end of the latest channel, None once sent
 
     def say(self, word, **fields):
-        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT carries the runner's end of the channel, and must come before GO
+        if word in ("WAIT", "GO") and self.theirs is not None:  # WAIT carries the runner's end of the channel, before GO
             data = packet("WAIT", lease=self.fake.lease, renewal=self.fake.renewal, **{k: v for k, v in fields.items() if k == "leader"})
             try:
                 socket.send_fds(self.connection, [data], [self.theirs.fileno()])
@@ -75,22 +74,22 @@ class Client:
         try:
             self.connection.send(data, socket.MSG_DONTWAIT)
         except OSError:
-            pass  # the runner has disconnected
+            pass
 
     def close(self):
-        self.connection.shutdown(socket.SHUT_RDWR)  # the thread of this connection sees the end and closes the connection
+        self.connection.shutdown(socket.SHUT_RDWR)  # this connection's thread then closes it
 
     def is_empty(self):
-        """Returns True if the run told the guardian that no process of its work is left, and sent nothing else on the channel of
-        its last HOLD. Also returns True if the run never received that channel."""
+        """Returns True if the run told the guardian that no process of its work is left, and sent nothing else on the channel
+        of its last HOLD. True also if the run never received that channel."""
         return self.theirs is not None or self.holders[-1][1] == b"E" * len(self.holders[-1][1]) != b""
 
 
 class Fake:
-    """A fake daemon that listens in its own folder, and answers in a thread as the function `answer(client, said)` decides.
+    """A fake daemon in its own folder, which answers as the function `answer(client, said)` decides, in a thread.
 
-    By default it acts as a member that leads. It answers a run with GO, and each request with a lease that begins at the time stamp
-    of that request."""
+    By default it acts as a member that leads: it answers a run with GO, and each request with a lease that begins at the
+    request's time stamp."""
 
     def __init__(self, lease=10_000_000, renewal=500_000, answer=None, ask=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-run-"))
@@ -123,7 +122,8 @@ class Fake:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def die(self):
-        """Behaves like a daemon that was killed: closes every descriptor except the guardian's ends of the channels, because a guardian survives its member and can still receive messages."""
+        """Behaves like a killed daemon: closes every descriptor except the guardian's ends of the channels. A guardian survives
+        its member and can still receive messages."""
         if self.stopping:
             return
         self.stopping = True
@@ -177,10 +177,10 @@ class Fake:
             client.connection.close()
             return
         said = Said.of(data)
-        if said.word == "HOLD":  # this comes before a test can see the HOLD and answer it
+        if said.word == "HOLD":  # before a test can see the HOLD and answer it
             ours, client.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             client.holders.append([ours, b""])
-        answer = self.answer  # the answer is chosen first, because a test that sees the packet may change it
+        answer = self.answer  # chosen first, because a test that sees the packet may change it
         client.heard.append(said)
         if said.word == "HOLD":
             client.holding = True
@@ -208,7 +208,7 @@ class Fake:
         end = time.monotonic() + limit
         with self.changed:
             while True:
-                last = time.monotonic() > end  # the time is read before the last check, because this process may also stall
+                last = time.monotonic() > end  # before the last check, because this process may also stall
                 if value := holds():
                     return value
                 if last:

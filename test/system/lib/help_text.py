@@ -1,4 +1,4 @@
-"""The verbs and options in the help of elect, with which the suites compare other texts."""
+"""The verbs and options in elect's help, for comparison with other texts."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ import shlex
 from .elect_command import run
 
 TABLE = re.compile(r"^  (?:(-[A-Za-z]), |    )(--[a-z-]+)( [^ \n]+)?", re.M)
-# Matches options in any text: --long, or -s on its own.
+# Options in any text: --long, or -s on its own.
 NAMED = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*|-[A-Za-z](?![\w-]))")
 LISTED = re.compile(r"^  ([a-z][a-z-]*) ", re.M)
 
@@ -24,8 +24,8 @@ def verbs():
 
 @functools.cache
 def options(verb):
-    """Returns the options that the help of this verb lists in a table. The verbs help and version have no table. For them, returns
-    the options in the usage of elect and the options that all verbs share."""
+    """Returns the options in the table of this verb's help. The verbs help and version have no table: they take the options in
+    elect's usage and those that all verbs share."""
     if verb in ("help", "version"):
         return set(NAMED.findall(help_of())) | options("status")
     return {name for *names, value in TABLE.findall(help_of(verb)) for name in names if name}
@@ -36,7 +36,7 @@ def valued(verb, option):
 
 
 def wrong(line):
-    """Returns the errors in a command line of elect that a document contains: a verb or an option that does not exist."""
+    """Returns the errors in a document's elect command line: verbs and options that do not exist."""
     try:
         words = shlex.split(line.replace("…", ""), comments=True)
     except ValueError as error:

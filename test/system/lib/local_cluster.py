@@ -1,4 +1,4 @@
-"""A cluster of daemons on loopback, in a folder of its own, for the tests of verbs."""
+"""A cluster of daemons on loopback, in its own folder, for the tests of verbs."""
 
 import os
 import pathlib
@@ -20,8 +20,8 @@ LAST_PORT = None
 
 
 def first_port():
-    """Returns the first port of a block of sixteen ports. Until it ends, this process keeps the last port of the block bound, so
-    that other processes choose other blocks."""
+    """Returns the first port of a block of sixteen. This process keeps the block's last port bound until it ends, so that other
+    processes choose other blocks."""
     global LAST_PORT
     turn = os.getpid()
     while LAST_PORT is None:
@@ -36,8 +36,8 @@ def first_port():
 
 
 def free_ports(count):
-    """Returns ports that are free now, that the kernel does not assign to arbitrary programs, and that no concurrent case uses.
-    If a test used other ports, another process could bind them before a member starts or while the member is down."""
+    """Returns free ports that the kernel does not assign by itself and that no concurrent case uses. Other processes could bind
+    any other port before a member starts or while it is down."""
     ports, port = [], first_port()
     while len(ports) < count:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -51,7 +51,7 @@ def free_ports(count):
 
 
 class LocalCluster:
-    """A cluster of daemons in a folder of its own."""
+    """A cluster of daemons in its own folder."""
 
     def __init__(self, names="abc", options="", groups=("main",), roles=None, times=TIMES):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-verbs-"))
@@ -93,8 +93,7 @@ class LocalCluster:
         return self.folder / "state" / f"member-{self.number(name)}.state"
 
     def log(self, name):
-        """Returns the log of a daemon, or of another process whose log is in this folder, in the format that `elect history`
-        prints."""
+        """Returns the log of a daemon, or of another process that logs to this folder, in the format of `elect history`."""
         text = (self.folder / f"{name}.log").read_text(errors="replace")
         return "".join(prose(line) + "\n" for line in text.splitlines())
 
@@ -115,13 +114,13 @@ class LocalCluster:
         return answer["groups"][which] if answer else {}
 
     def known(self, name, which=0):
-        """Waits until a running member answers, and returns what it reports about the group."""
+        """Waits until a running member answers, and returns its report about the group."""
         return answer(self.socket(name), {"verb": "status"})["groups"][which]
 
     def leader(self, among=None, other_than=None):
-        """Waits until all members report the same leader, and returns (leader, term). If a leader succeeds itself while its work
-        continues, it still reports the term in which the work began, but the other members report the later term. This function
-        returns the earlier term, which is the token of the work."""
+        """Waits until all members report the same leader, and returns (leader, term). A leader that succeeds itself while its
+        work continues still reports the term of that work, but the other members report the later term. The earlier one is
+        returned, because it is the work's token."""
         names = among or [n for n, d in self.daemons.items() if d.poll() is None]
 
         def found():
@@ -130,7 +129,7 @@ class LocalCluster:
             leader = leaders.pop() if len(leaders) == 1 else None
             own = self.group(leader) if leader not in (None, other_than) else {}
             terms = {group.get("term") for n, group in seen.items() if n != leader}
-            if not own.get("leads") or len(terms) > 1 or None in terms:  # a member that knows its leader only by hearsay knows no term yet
+            if not own.get("leads") or len(terms) > 1 or None in terms:  # a member told of its leader by others knows no term yet
                 return None
             later = all(term >= own["term"] and term & 0xffff == own["term"] & 0xffff for term in terms)
             return (leader, own["term"]) if later else None
@@ -145,12 +144,12 @@ class LocalCluster:
         return answered(*words, "-c", self.conf, "--id", name)
 
     def elect_briefly(self, name, *words):
-        """Runs a verb with the default timeout that a user gets, instead of the longer timeout of the suites."""
+        """Runs a verb with a user's default timeout instead of the suites' longer one."""
         return run(*words, "-c", self.conf, "--id", name, env={"ELECT_TIMEOUT": ""})
 
     def resign(self, name, which=0):
-        """Makes the member resign until it no longer leads. If slow members do not take over in time, the member leads again and
-        the command reports so. This function then repeats the order."""
+        """Makes the member resign until it no longer leads. If slow members do not take over in time, it leads again, the
+        command reports that, and is repeated."""
         def resigned():
             done = self.elect(name, "resign", "-g", self.groups[which])
             holds("resign", done.returncode == 0 or is_late(done), done.stdout, done.stderr)
@@ -158,8 +157,8 @@ class LocalCluster:
         return wait(f"{name} resigns", resigned)
 
     def transfer(self, to, which=0):
-        """Transfers leadership until member `to` leads. If `to` does not take over in time, another member may be elected, and the
-        next order is sent to that member. Returns the process of the last command, or None if `to` already led."""
+        """Transfers leadership until member `to` leads. If `to` does not take over in time, another member may be elected, and
+        the next command goes to that member. Returns the last command's process, or None if `to` already led."""
         done = None
 
         def transferred():

@@ -1,4 +1,4 @@
-"""Parses and formats the text form of a daemon's log, key=value, as docs/formats.md describes it."""
+"""Parses and formats the lines of a daemon's log, key=value, as described in docs/formats.md."""
 
 import json
 import re
@@ -7,7 +7,7 @@ PAIR = re.compile(r'([a-z]+)=("(?:[^"\\]|\\.)*"|[A-Za-z0-9._:/-]+)(?: |$)')
 
 
 def parse(line):
-    """Returns the keys and values of a line, all as strings, or None if the line is not a line of the log."""
+    """Returns the keys and values of a line as strings, or None if it is not a log line."""
     found, at = {}, 0
     while at < len(line):
         pair = PAIR.match(line, at)
@@ -19,7 +19,7 @@ def parse(line):
 
 
 def written(entry):
-    """Formats the entry as a line of the log."""
+    """Formats the entry as a log line."""
     def value(text):
         bare = re.fullmatch(r"[A-Za-z0-9._:/-]+", text)
         escapes = {"\x08": "\\b", "\x0c": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
@@ -28,7 +28,7 @@ def written(entry):
 
 
 def prose(line):
-    """Formats a line of the log as `elect history` prints it. Returns any other line unchanged."""
+    """Formats a log line as `elect history` prints it. Returns any other line unchanged."""
     entry = parse(line)
     if entry is None:
         return line

@@ -10,7 +10,7 @@ FOLDERS = ("src", "test", "docs", "tools", "bench", "include", "examples", "pack
 
 
 def documents(root):
-    """Returns all documents of the tree, except those in build folders and hidden folders."""
+    """Returns the tree's documents, except those in build folders and hidden folders."""
     for path in sorted(pathlib.Path(root).rglob("*.md")):
         first = path.relative_to(root).parts[0]
         if not first.startswith((".", "build")):
@@ -18,8 +18,8 @@ def documents(root):
 
 
 def parts(text):
-    """Yields the parts of a document in order: ("heading", text), ("prose", text), or (language, text) for a fenced block, whose
-    language may be ""."""
+    """Yields the parts of a document in order: ("heading", text), ("prose", text), or (language, text) for a fenced block,
+    where the language may be ""."""
     at = 0
     for fence in [*FENCE.finditer(text), None]:
         for piece in re.split(r"^(#+ .*)$", text[at:fence.start() if fence else len(text)], flags=re.M):
@@ -30,7 +30,7 @@ def parts(text):
 
 
 def headings(text):
-    """Yields the anchors of the headings, which a link can use as its target."""
+    """Yields the anchors of the headings."""
     seen = {}
     for kind, piece in parts(text):
         if kind == "heading":

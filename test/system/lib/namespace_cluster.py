@@ -1,8 +1,8 @@
 """A cluster of real daemons, each in its own network namespace, and the faults that a test can inject.
 
-A cut is a firewall rule in the switch that connects the namespaces, so that it begins and ends for all members at the same time. In
-a test that delays, reorders, duplicates or loses packets, a relay replaces the switch. Each cut is then a rule in the namespace of
-the receiver. All namespaces and rules are removed, however the test ends."""
+A cut is a firewall rule in the switch between the namespaces, so that it begins and ends for all members at the same time. A
+test that delays, reorders, duplicates or loses packets has a relay instead of the switch. Each cut is then a rule in the
+receiver's namespace. All namespaces and rules are removed, however the test ends."""
 
 import atexit
 import fcntl
@@ -77,12 +77,12 @@ def sweep():
 
 
 def home():
-    """Returns a folder in memory if possible, because a slow disk is not under test."""
+    """Returns a folder, in memory if possible, because a slow disk is not under test."""
     return os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())
 
 
 def need_namespaces():
-    """Raises NotHere, with the reason, if this machine cannot run a cluster in network namespaces."""
+    """Raises NotHere if this machine cannot run a cluster in network namespaces."""
     need_root()
     for tool in ("ip", "nft", "nsenter", "unshare"):
         if shutil.which(tool) is None:
@@ -161,7 +161,7 @@ class NamespaceCluster:
         return run("nsenter", f"--net=/run/netns/{self.space(machine)}", *command, text=text, check=check)
 
     def cut(self, *pairs, networks=None):
-        """Cuts connections. For each pair (sender, receiver), packets from the sender no longer reach the receiver."""
+        """Drops all packets from sender to receiver, for each pair (sender, receiver)."""
         if not self.weather:
             ways = [f"{self.address(a, n)} . {self.address(b, n)}" for a, b in pairs for n in networks or range(self.networks)]
             self.inside("hub", "nft", "add", "element", "bridge", "cut", "pairs", "{ " + ", ".join(ways) + " }")
@@ -184,8 +184,8 @@ class NamespaceCluster:
     # ---- members ----
 
     def make_members(self):
-        """Runs elect init only once, in one folder, for all members, so that the command need not wait for answers from other
-        members. Then copies the state files into the folders of the members."""
+        """Runs elect init once for all members, in one folder, so that it need not wait for other members' answers. Then copies
+        the state files into the members' folders."""
         made = self.folder / "made"
         words = [f"{name}=127.0.0.1:{PORT + i}" for i, name in enumerate(self.names)]
         done = self.command("init", "-c", made / "elect.conf", "--new-cluster", *words)
@@ -196,7 +196,7 @@ class NamespaceCluster:
             self.make_folder(name)
 
     def make_folder(self, name):
-        """Creates the folder of a member, with its configuration, the key and the state that elect init made."""
+        """Creates a member's folder, with its configuration, and the key and the state file from elect init."""
         made, place = self.folder / "made", self.folder / name
         (place / "state").mkdir(parents=True)
         self.configure(name)
@@ -239,7 +239,7 @@ class NamespaceCluster:
     # ---- processes ----
 
     def launch(self, name, machine=None, folder=None, offset=None, stderr=None):
-        """Starts the daemon of a member with a CLOCK_BOOTTIME that is `offset` seconds ahead."""
+        """Starts a member's daemon, with CLOCK_BOOTTIME `offset` seconds ahead."""
         machine, folder = machine or name, folder or name
         time_space = ["unshare", "--time", "--boottime", str(offset)] if offset is not None else []
         with open(self.evidence / f"{folder}.log", "a") as log:
@@ -255,13 +255,13 @@ class NamespaceCluster:
             self.say(f"{name} is started")
 
     def begin(self):
-        """Starts all members and the processes that watch them. Returns when the evidence contains a leader."""
+        """Starts all members and the processes that watch them, and waits until the evidence contains a leader."""
         self.start(*self.names)
         self.watch()
         return self.settle()
 
     def settle(self, limit=LIMIT):
-        """Waits until a member leads and the evidence contains several claims of this leader."""
+        """Waits until a member leads and the evidence contains several of its claims."""
         def settled():
             leader = self.leader(limit=limit)
             claimed = self.claims(leader[0]).count(b'"token": %d,' % leader[1]) >= 10
@@ -301,7 +301,7 @@ class NamespaceCluster:
             self.signal(name, signal.SIGCONT)
 
     def ended(self, name, limit=LIMIT):
-        """Waits until the daemon has ended by itself. Returns its exit status."""
+        """Waits until the daemon ends by itself. Returns its exit status."""
         try:
             return self.daemons[name].wait(limit)
         except subprocess.TimeoutExpired:
@@ -316,8 +316,7 @@ class NamespaceCluster:
         return subprocess.run([self.elect_binary, *map(str, words)], capture_output=True, text=True, timeout=10 * LIMIT)
 
     def elect(self, name, *words):
-        """Runs a verb on the machine of that member, and repeats the command while a busy daemon closes the connection without an
-        answer."""
+        """Runs a verb on that member's machine, and repeats it while a busy daemon closes the connection without an answer."""
         def found():
             done = self.elect_once(name, *words)
             return None if is_unanswered(done) else done
@@ -342,7 +341,7 @@ class NamespaceCluster:
         return (g["leader"], g["term"] or 0) if g.get("leader") else None
 
     def agreed(self, names):
-        """Returns (leader, term) if all of these members report the same leader and term, and the leader itself reports that it
+        """Returns (leader, term) if all of these members report the same leader and term, and the leader reports that it
         leads."""
         views = {self.view(name) for name in names}
         one = views.pop() if len(views) == 1 else None
@@ -382,7 +381,7 @@ class NamespaceCluster:
     # ---- the end ----
 
     def stop(self):
-        """Ends the helper processes of the test, then terminates all daemons. Each daemon must exit with status 0."""
+        """Ends the test's helper processes, then all daemons. Each daemon must exit with 0."""
         self.stop_helpers()
         names = [name for name in self.names if self.runs(name)]
         for name in names:
@@ -414,8 +413,8 @@ class NamespaceCluster:
             return
         self.closed = True
         atexit.unregister(self.close)
-        # When a suite is ended, the sweeper signals all processes. The commands that clean up must survive this, so they inherit
-        # that these signals are ignored.
+        # When a suite is ended, the sweeper signals all processes. The clean-up commands must survive this, so they inherit
+        # these signals as ignored.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         for daemon in self.daemons.values():
             signal_both(daemon, signal.SIGKILL)
@@ -437,8 +436,8 @@ class NamespaceCluster:
     # ---- less usual faults ----
 
     def full_pipe(self, name):
-        """Makes a pipe for the standard error of a daemon, and fills it. No process reads from the pipe, so it accepts no more
-        bytes. Returns both ends."""
+        """Makes a full pipe for a daemon's standard error. No process reads from it, so it accepts no more bytes. Returns both
+        ends."""
         ends = os.pipe()
         self.pipes[name] = ends
         flags = fcntl.fcntl(ends[1], fcntl.F_GETFL)
@@ -454,7 +453,7 @@ class NamespaceCluster:
         return ends
 
     def small_disk(self, name, size):
-        """Moves the state of a stopped member to a separate file system of the given size."""
+        """Moves a stopped member's state to a separate file system of the given size."""
         place = self.folder / name / "state"
         kept = [(path.name, path.read_bytes()) for path in place.iterdir() if path.is_file()]
         run("mount", "-t", "tmpfs", "-o", f"size={size}", "elect-test", place)

@@ -1,4 +1,4 @@
-"""Waits for processes, finds them and signals them."""
+"""Waits for, finds and signals processes."""
 
 import ctypes
 import errno
@@ -10,16 +10,15 @@ import time
 
 from .checks import Failure
 
-LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds after which a wait fails; no other result depends on this limit
-# By default a command waits only a few seconds for a daemon, which is enough for interactive use. In the tests it waits up to
-# LIMIT.
+LIMIT = int(os.environ.get("LIMIT", "120"))  # seconds until a wait fails; no other result depends on it
+# The default timeout, a few seconds, suits interactive use. The tests wait up to LIMIT.
 os.environ.setdefault("ELECT_TIMEOUT", str(LIMIT))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def wait(what, holds, limit=LIMIT):
-    """Calls holds() until it returns a true value, and returns that value. Fails if this takes longer than the limit. The last call
-    begins after the limit, so a stall of this process alone does not cause a failure."""
+    """Calls holds() until it returns a true value, and returns that value. Fails after `limit` seconds. The last call begins
+    after the limit, so a stall of this process alone does not cause a failure."""
     end = time.monotonic() + limit
     while True:
         last = time.monotonic() > end
@@ -36,13 +35,13 @@ def die_with_parent(number=signal.SIGKILL):
 
 
 def adopt_orphans():
-    """Makes every descendant whose parent dies a child of this process, so that `descendants` finds it."""
+    """Makes this process adopt every orphaned descendant, so that `descendants` finds it."""
     libc.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
 def descendants():
-    """Returns all descendants of this process, even those that are not dumpable, because any user may read which parent a process
-    has."""
+    """Returns all descendants of this process, even those that are not dumpable, because any user may read a process's
+    parent."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -80,7 +79,7 @@ def state(pid):
 
 
 def member_of(guardian):
-    """Returns the process id of the member that this guardian watches, or None if that member is not running."""
+    """Returns the process id of this guardian's member, or None if that member is not running."""
     for child in children(guardian):
         try:
             if pathlib.Path(f"/proc/{child}/comm").read_text() == "elect-member\n":
@@ -98,14 +97,14 @@ def pidfd(pid):
 
 
 def signal_both(guardian, number):
-    """Sends a signal to both a member and its guardian, as if their machine had failed, so that the guardian cannot report the
-    death of the member. If the signal is SIGKILL, the member has exited and has no open sockets when the function returns."""
+    """Sends a signal to a member and its guardian, as if their machine had failed, so that the guardian cannot report the
+    member's death. After SIGKILL, waits until the member has exited and has no open sockets."""
     if guardian.poll() is not None:
         return
     os.kill(guardian.pid, signal.SIGSTOP)
     member = member_of(guardian.pid)
     if member is not None and (end := pidfd(member)) is not None:
-        signal.pidfd_send_signal(end, number)  # the process id still belongs to the member, because its stopped guardian cannot reap it
+        signal.pidfd_send_signal(end, number)  # still the member's process id: its stopped guardian cannot reap it
         if number == signal.SIGKILL:
             select.select([end], [], [], LIMIT)
         os.close(end)

@@ -17,7 +17,7 @@ NOW, LOOSE, YIELDS, FAILED, UNHEALTHY = 1, 2, 16, 32, 64
 
 
 def clock():
-    """Returns the time in microseconds, by the clock that leases use."""
+    """Returns the time in microseconds, by the clock of leases."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
@@ -67,7 +67,7 @@ class Talker:
         try:
             try:
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
-            except ConnectionResetError:  # the daemon had sent a packet, but left a request unread
+            except ConnectionResetError:  # the daemon had sent a packet but left a request unread
                 data, extra, _, _ = self.socket.recvmsg(FORMAT.size, socket.CMSG_SPACE(4))
         except OSError:
             return Words("END")
@@ -87,8 +87,8 @@ class Talker:
         return None
 
     def ask(self, word="ASK", group="main", left=0):
-        """Asks whether the member leads. Returns the end of its lease (CLOCK_BOOTTIME, microseconds), or 0 if it does not lead. A
-        client can limit the length of the promise with `left`."""
+        """Asks whether the member leads. Returns the end of its lease (CLOCK_BOOTTIME, microseconds), or 0 if it does not lead.
+        `left` limits the length of the promise."""
         stamp = self.asked = clock()
         self.say(word, stamp=stamp, group=group, left=left)
         said = self.until_hears("TOLD", "REFUSED")
@@ -98,8 +98,7 @@ class Talker:
         return self.until
 
     def hold(self, group="main", flags=0, why=""):
-        """Asks whether the run may start its command, which is named `why`, and returns the packet that permits or refuses the
-        start."""
+        """Asks whether the run may start its command, named `why`, and returns the answer."""
         self.say("HOLD", group=group, flags=flags, why=why)
         return self.until_hears("GO", "NO", "REFUSED")
 
@@ -124,7 +123,7 @@ class Talker:
 
 
 class Lookout(threading.Thread):
-    """Records when one of the members first reports that it leads in a term above `term`, by the clock of leases."""
+    """Records when a member first reports that it leads in a term above `term`, by the clock of leases."""
 
     def __init__(self, ask, sockets, term):
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Helpers for the tests of elect run: one run beside a fake daemon, and all processes that the run started."""
+"""Helpers for the tests of elect run: a run beside a fake daemon, and all processes that it started."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ from .processes import LIMIT, children, die_with_parent, state, wait
 HOSTILE = os.environ.get("HOSTILE", os.path.join(os.path.dirname(ELECT), "test", "hostile"))
 MARK = "ELECT_TEST_MARK"
 UNPRIVILEGED = 65534
-ENDING = 100_000  # a stall within this time (microseconds) before a deadline delays the end of the work
+ENDING = 100_000  # microseconds before a deadline; a stall in this time delays the end of the work
 
 
 def environ(pid):
@@ -36,8 +36,8 @@ def cmdline(pid):
 
 
 def is_elect(pid):
-    """Returns True if the process is elect, as its command line shows. If a process is not dumpable, an ordinary user can see
-    nothing else of it."""
+    """Returns True if the process is elect, by its command line: all that an ordinary user can see of a process that is not
+    dumpable."""
     return ELECT.encode() in cmdline(pid).split(b"\0")[:1]
 
 
@@ -49,8 +49,8 @@ def session(pid):
 
 
 def is_dying(pid):
-    """Returns True if the process was killed but has not ended yet for lack of processor time. Such a process never runs its own
-    code again."""
+    """Returns True if the process was killed but has not ended yet for lack of processor time. It never runs its own code
+    again."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         flags = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6])
@@ -61,12 +61,11 @@ def is_dying(pid):
 
 
 class Late(Failure):
-    """Raised if two runs worked at the same time, or if a run worked when it was not allowed to."""
+    """Two runs worked at the same time, or a run worked without permission."""
 
 
 class Stalls:
-    """Records when the processors of this machine stalled, and for how long, because no process can meet a deadline during a
-    stall."""
+    """Records when and for how long the machine's processors stalled, because no process can meet a deadline during a stall."""
 
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile(prefix="elect-stalls-")
@@ -74,7 +73,7 @@ class Stalls:
         return self
 
     def between(self, begin, end):
-        """Returns how long, in microseconds, the processors stalled between these two times (CLOCK_BOOTTIME)."""
+        """Returns for how long, in microseconds, the processors stalled between these two times (CLOCK_BOOTTIME)."""
         _, *numbers = struct.unpack("=511q", pathlib.Path(self.file.name).read_bytes()[:4088].ljust(4088, b"\0"))
         stalls = zip(numbers[::2], numbers[1::2])
         return sum(max(0, min(over, end) - max(over - length, begin)) for over, length in stalls)
@@ -86,11 +85,10 @@ class Stalls:
 
 
 class Run:
-    """One elect run and all processes that it started. A mark in the environment of these processes identifies them in any
-    session."""
+    """An elect run and all processes that it started. A mark in their environment identifies them in any session."""
 
     is_run = True  # standard error may have more than one line
-    stalls = None  # records the stalls of this machine while a case runs
+    stalls = None  # records the machine's stalls while a case runs
 
     def __init__(self, fake, *words, before=(), env=None, stdin=subprocess.DEVNULL, **how):
         self.fake, self.mark = fake, uuid.uuid4().hex
@@ -120,8 +118,8 @@ class Run:
             print("it said:", err.decode(errors="replace")[-1000:], file=sys.stderr)
 
     def alive(self):
-        """Returns every process of this run: those with the mark in their environment, and the processes of elect. The latter hide
-        their environment, but stay in the session of the run, which identifies them."""
+        """Returns all processes of this run: those with the mark in their environment, and those of elect, which hide their
+        environment but stay in the run's session."""
         wanted = f"{MARK}={self.mark}".encode()
         pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
         return [p for p in pids if wanted in environ(p) or (session(p) == self.pid and is_elect(p))]
@@ -141,7 +139,7 @@ class Run:
         return wait("the command", lambda: next((p for p in children(waiter) if not is_elect(p)), None))
 
     def beat(self):
-        """Returns the last time at which a process of the workload was alive, and how many processes were forked."""
+        """Returns the last time when a process of the workload was alive, and how many processes were forked."""
         try:
             with open(self.beat_file, "rb") as f:
                 return struct.unpack("=qq", f.read(16))
@@ -149,7 +147,7 @@ class Run:
             return 0, 0
 
     def ended_by_itself(self):
-        """Returns how many processes of the workload ended by themselves because nothing killed them within a minute."""
+        """Returns how many processes of the workload ended by themselves because they were not killed within a minute."""
         with open(self.beat_file, "rb") as f:
             return struct.unpack("=qqqq", f.read(32))[3]
 
@@ -170,8 +168,8 @@ class Run:
         os.kill(self.pid, number)
 
     def nothing_after(self, until, what, beat_shift=0):
-        """Checks that no process of the work was alive after `until`, according to /proc and to the times that the processes wrote.
-        Only a stall of this machine is an excuse, because it also delays the process that kills the work."""
+        """Checks that no process of the work was alive after `until`, by /proc and by the times that the processes wrote. Only
+        a stall of this machine is an excuse, because it also delays the process that kills the work."""
         wait("the end of the lease", lambda: boottime() > until)
         seen, lines = 0, []
         while survivors := [p for p in self.workers() if not is_dying(p)]:
@@ -181,7 +179,7 @@ class Run:
         self.in_time(max(seen, self.beat()[0] - beat_shift), until, what, lines)
 
     def in_time(self, last, until, what, *details):
-        """Checks that the last sign of life came before the deadline. It may be late only by as much as this machine stalled around
+        """Checks that the last sign of life came before the deadline, or later only by as much as this machine stalled around
         the deadline."""
         stood = self.stalls.between(until - ENDING, last)
         holds(f"{what}: alive after the deadline:", last <= until + stood, *details, f"{last - until} us late, stood still for {stood} us")
@@ -196,14 +194,14 @@ def ran(fake, *words, **how):
 
 
 def empty(what, fake, times=1):
-    """Checks that the run told both the guardian and the daemon that no process is left, exactly once for each HOLD packet. A run
-    sends HOLD to request permission to start its command."""
+    """Checks that the run told both the guardian and the daemon that no process is left, exactly once for each HOLD packet (the
+    run's request to start its command)."""
     fake.wait(f"{what}: EMPTY", lambda: all(c.is_empty() and c.empty >= len(c.holders) for c in fake.clients if c.holders))
     counts = [(len(c.holders), c.empty) for c in fake.clients]
     holds(f"{what}: as many EMPTY as HOLD", all(h == e for h, e in counts) and sum(h for h, _ in counts) == times, counts)
 
 
-# Commands that record which signals they get, and when.
+# Commands that record the signals they get, and when.
 RECORD = ("import signal,sys,time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [2,15])\nprint('on',flush=True)\nwhile 1:\n"
           " n=signal.sigwait([2,15])\n print('told',int(n),time.clock_gettime_ns(time.CLOCK_BOOTTIME)//1000,flush=True)\n {}")
 OBEYS, STAYS = RECORD.format("sys.exit(0)"), RECORD.format("pass")
@@ -218,7 +216,7 @@ def begin(f, program, *words, **how):
 
 def play(case):
     for number in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)  # this process may have inherited these signals as ignored
+        signal.signal(number, signal.SIG_DFL)  # may have been inherited as ignored
     with Stalls() as Run.stalls:
         case(None)
 

@@ -1,20 +1,19 @@
-"""Checks whether a cluster was safe, only from its claims, writes and logs, and independently of its code.
+"""Checks whether a cluster was safe, only from its claims, writes and logs, without its code.
 
     safety_checker.py FOLDER
 
 The folder has these files, with one JSON object per line:
 
-    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: at `before` a client queried the daemon of MEMBER, and
-                         at `after` the daemon answered that it leads, so the daemon claims the time [after, until]
+    claims-MEMBER.jsonl  {"member", "token", "before", "after", "until"}: a client queried MEMBER's daemon at `before`, and the
+                         daemon answered at `after` that it leads, so it claims the time [after, until]
                          {"member", "contradiction"}: the daemon answered that it leads, but that its lease had ended
     resource.jsonl       {"at", "member", "token", "accepted"}: the writes that a fenced resource received
-    nemesis.jsonl        {"at", "what", "member"}: the faults that the checker needs: started, log-lost, and hand-over. A
-                         hand-over concerns the leadership with that "token" or, without a token, every time that the
-                         process leads until its next start. As the documentation of is-leader says, an answer during a
-                         hand-over is true only at its instant
-    MEMBER.log           the log of the daemon, with -o json
+    nemesis.jsonl        {"at", "what", "member"}: faults that matter to the checker: started, log-lost and hand-over. A
+                         hand-over applies to the term with that "token" or, without a token, to every term of the process
+                         until its next start. An answer of is-leader during a hand-over is true only at its instant
+    MEMBER.log           the daemon's log, with -o json
 
-Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker does not use the clock of any daemon."""
+Times are CLOCK_BOOTTIME of one machine, in microseconds. The checker does not use any daemon's clock."""
 
 import json
 import pathlib
@@ -22,7 +21,7 @@ import sys
 
 
 def lines(path):
-    """Returns the lines that are JSON. A killed process may have left an incomplete line."""
+    """Returns the lines that are JSON. A killed process may leave an incomplete line."""
     found = []
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
         try:
@@ -60,8 +59,7 @@ def hand_overs(evidence):
 
 
 def held(claim, given):
-    """Returns the period for which a claim counts: normally the whole claim, but during a hand-over only the instant of the
-    query."""
+    """Returns the period that a claim counts for: the whole claim, but during a hand-over only the instant of the query."""
     start, until = claim["after"], claim["until"]
     for member, token, first, last in given:
         if member == claim["member"] and token in (None, claim["token"]) and first < until and start < last:
@@ -70,13 +68,13 @@ def held(claim, given):
 
 
 def offices(evidence):
-    """Returns (from, until, token, member) for each term of leadership, sorted by its beginning."""
+    """Returns (from, until, token, member) for each term of leadership, sorted by start."""
     found, given = {}, hand_overs(evidence)
     for claim in sorted(evidence.claims, key=lambda claim: claim["after"]):
         start, until = held(claim, given)
         key = claim["member"], claim["token"]
         if until < start and key not in found:
-            continue  # the claim was true only at an instant before the answer arrived, so it starts no office yet
+            continue  # true only at an instant before the answer arrived: no term of leadership starts here
         first, last = found.get(key, (start, until))
         found[key] = min(first, start), max(last, until)
     return sorted((first, last, token, member) for (member, token), (first, last) in found.items())
@@ -118,7 +116,7 @@ def check_tokens(evidence):
 
 
 def check_overlaps(evidence):
-    """Checks P3: no two members lead at the same time, and no member reports that it leads after its own lease has ended."""
+    """Checks P3: no two members lead at the same time, and no member reports that it leads after its lease has ended."""
     problems, latest = [f"P3: {said['member']} reported that it leads after the end of its lease" for said in evidence.contradictions], None
     for office in offices(evidence):
         if latest is not None and latest[3] != office[3] and office[0] < latest[1]:
@@ -130,7 +128,7 @@ def check_overlaps(evidence):
 
 
 def check_writes(evidence):
-    """Checks that the resource accepted no write of an earlier leader after a write of a later leader, and that each leader wrote
+    """Checks that the resource accepted no write of an earlier leader after one of a later leader, and that each leader wrote
     only with tokens that it had claimed."""
     problems, highest = [], 0
     for write in evidence.writes:
@@ -145,9 +143,8 @@ def check_writes(evidence):
 
 
 def check_causes(evidence):
-    """Checks that a member logged each term that it claimed, and that it logged the cause whenever it lost leadership, unless its
-    process ended. A leader does not lose leadership if it succeeds itself in a larger term, which its voters have already
-    promised."""
+    """Checks that a member logged each term that it claimed, and the cause whenever it lost leadership, unless its process
+    ended. A leader that succeeds itself in a larger term, already promised by its voters, does not lose leadership."""
     problems = []
     for member, log in evidence.logs.items():
         if evidence.done("log-lost", member):
@@ -168,7 +165,7 @@ def check_causes(evidence):
 
 
 def check_words(evidence):
-    """Checks that each follower logged a term that belongs to the leader that it follows."""
+    """Checks that each follower logged a term of the leader that it follows."""
     problems = []
     owner = {(entry.get("term") or 0) & 0xffff: member for member, log in evidence.logs.items() for entry in log
              if entry.get("event") == "leads"}
@@ -185,7 +182,7 @@ CHECKS = (check_terms, check_tokens, check_overlaps, check_writes, check_causes,
 
 
 def judge(folder):
-    """Returns each violation as text, and how much evidence of each kind there was."""
+    """Returns the violations as text, and the amount of evidence of each kind."""
     evidence = Evidence(folder)
     problems = [problem for one in CHECKS for problem in one(evidence)]
     seen = {"offices": len(offices(evidence)), "claims": len(evidence.claims),

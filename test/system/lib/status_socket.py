@@ -1,4 +1,4 @@
-"""Requests to a daemon on its status socket."""
+"""Requests to a daemon's status socket."""
 
 import json
 import socket
@@ -25,6 +25,6 @@ def ask(path, request, patience=5.0):
 
 
 def answer(path, request):
-    """Returns the answer of a running daemon. Repeats the request on a busy machine, because a daemon closes a connection whose
-    request comes late."""
+    """Returns a running daemon's answer. Repeats the request, because a busy daemon closes a connection whose request comes
+    late."""
     return wait(f"an answer to {request}", lambda: ask(path, request))

@@ -1,4 +1,4 @@
-"""The sweeper, the second process of a suite: sweeper.py FRONT SUITE. See containment.py."""
+"""The second process of a suite: sweeper.py FRONT SUITE. See containment.py."""
 
 import pathlib
 import sys
