@@ -1,6 +1,5 @@
-"""Tests the evaluation in bench/failover. From the times at which each contender claimed to lead, the evaluation computes for how
-long two of them led at the same time, and which one was the first to lead after a fault. Also tests how bench/daemon reads a flight
-recorder page by page."""
+"""Tests bench/failover, which computes from the times when each contender claimed to lead for how long two of them led at once,
+and which one led first after a fault. Also tests how bench/daemon reads a flight recorder page by page."""
 
 import importlib.machinery
 import importlib.util
@@ -30,8 +29,8 @@ def same(what, found, wanted):
 
 
 def spans(*parts, dies_after=None):
-    """Appends each part to a file of claims, and reads the file again after each part, as the benchmark does while a contender
-    writes the file. Returns all claims that were read."""
+    """Appends each part to a file of claims and reads the file again after each part, as the benchmark does while a contender
+    writes. Returns all claims."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "claims"
         claims = Claims(path).read()
@@ -87,8 +86,8 @@ same("the row to which others are compared exists and comes first", names[0], fa
 
 
 class Recorder:
-    """A fake flight recorder that answers requests page by page, as src/daemon/inquiry.c does: `next` is the number of the first
-    entry after the page, and `more` is false on the last page."""
+    """A fake flight recorder that answers page by page, like src/daemon/inquiry.c: `next` is the number of the first entry
+    after the page, and `more` is false on the last page."""
 
     def __init__(self, entries, most):
         self.entries, self.most, self.finished = entries, most, False

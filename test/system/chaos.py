@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Injects random faults into clusters of real daemons: chaos.py ELECT SECONDS [SEED]
 
-The test runs clusters of all sizes and algorithms one after the other, and injects faults of all kinds, several at a time. After
-these faults each cluster must elect a leader again, and the safety checker examines the recorded evidence. The seed determines the
-faults, but their effects also depend on the machine."""
+The test runs clusters of all sizes and algorithms one after the other, and injects faults of all kinds, several at a time.
+Afterwards each cluster must elect a leader again, and the safety checker examines the evidence. The seed determines the faults,
+but their effects also depend on the machine."""
 
 import os
 import random
@@ -19,14 +19,14 @@ from lib.containment import contain  # noqa: E402
 from lib.namespace_cluster import NamespaceCluster, need_namespaces  # noqa: E402
 from lib.processes import wait  # noqa: E402
 
-ROUND = 60  # seconds for which each cluster runs with faults
-CALM = 300  # seconds after the faults within which a member must lead again
+ROUND = 60  # seconds of faults for each cluster
+CALM = 300  # seconds until a member must lead again after the faults
 
 
 class Nemesis:
     def __init__(self, cluster, dice):
         self.c, self.dice = cluster, dice
-        self.stopped, self.due = set(), []  # the stopped members; pairs (time, function), which undo faults
+        self.stopped, self.due = set(), []  # stopped members; (time, function that undoes a fault)
 
     def some(self, names):
         return self.dice.choice(sorted(names)) if names else None
@@ -120,7 +120,7 @@ class Nemesis:
             self.later(self.length(0.05, 3), lambda: self.start(name))
 
     def lose_state(self):
-        """Deletes the state file of one member while all other members run and remember this member, then readmits it."""
+        """Deletes a member's state file while all other members run and remember that member, then readmits it."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:
             return
@@ -132,7 +132,7 @@ class Nemesis:
         self.c.start(name)
 
     def roll_back(self):
-        """Restores an earlier copy of a member's state file. The daemon must refuse to run with this file, and the member is then
+        """Restores an earlier copy of a member's state file. The daemon must refuse to run with it, and the member is then
         readmitted."""
         name = self.some(self.running())
         if name is None or len(self.running()) < len(self.c.names) or self.due:

@@ -1,6 +1,5 @@
 """Tests the example clients with a deadline, examples/client.c and examples/client.py, with three real daemons and with a fake
-daemon. The fake daemon is a second process of this script. It can be stopped, killed or restarted, and can be silent or give wrong
-answers.
+daemon. The fake daemon is a second process of this script, which can be stopped, killed, restarted, silent or wrong.
 
     client.py ELECT LIBRARY EXAMPLE EXAMPLE.PY TALK.H"""
 
@@ -26,11 +25,11 @@ from lib.processes import LIMIT, state, wait  # noqa: E402
 
 PACKET = struct.Struct("=IBB2xqqQII4x4x64s64s64s160s")  # struct talk
 RENEWAL, TOKEN = 80000, 65537
-SHORT, LONG = 400000, 600000000  # leases: SHORT ends soon, LONG outlasts a busy machine's stalls
+SHORT, LONG = 400000, 600000000  # microseconds: SHORT ends soon, LONG outlasts a busy machine's stalls
 
 
 def words(header):
-    """Reads the header TALK.H. Returns {word of the protocol: its number}, and the magic number of the protocol."""
+    """Reads TALK.H. Returns {word of the protocol: its number} and the protocol's magic number."""
     text = pathlib.Path(header).read_text()
     names = re.findall(r"^ +X\((\w+), [01]\)", text, re.M)
     return {name: i for i, name in enumerate(names)}, int(re.search(r"TALK_MAGIC +(0x\w+?)u", text)[1], 16)
@@ -39,8 +38,8 @@ def words(header):
 # ---- the daemon ----
 
 class Fake:
-    """A fake daemon. Each line of its standard input (lead, follow, mute, or one of the wrong answers) determines how it answers
-    clients from then on. After each such line it sends NEWS to all clients. It prints a line when a client sends RESIGN."""
+    """A fake daemon. Each line of its standard input (lead, follow, mute, or one of the wrong answers) sets how it answers
+    clients from then on, and it then sends NEWS to all of them. It prints a line when a client sends RESIGN."""
 
     def __init__(self, path, header, lease):
         self.lease = int(lease)
@@ -72,7 +71,7 @@ class Fake:
 
     @staticmethod
     def send(client, packet):
-        with contextlib.suppress(OSError):  # the client has disconnected; the next recv reports that
+        with contextlib.suppress(OSError):  # disconnected: the next recv reports that
             client.send(packet)
 
     def hear(self, client):
@@ -120,7 +119,7 @@ class Lines:
     def __init__(self, *args, **kwargs):
         self.process = subprocess.Popen(list(map(str, args)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, bufsize=0, **kwargs)
-        self.bytes, self.report = b"", ""  # report: the latest line of the program that is not about work
+        self.bytes, self.report = b"", ""  # report: the program's latest line that is not about work
 
     def next(self, limit=LIMIT):
         end = time.monotonic() + limit
@@ -136,7 +135,7 @@ class Lines:
         return line.decode()
 
     def until(self, pattern):
-        """Returns the lines of the process up to and including the first line that matches the pattern."""
+        """Returns the process's lines up to the first one that matches the pattern, inclusive."""
         lines, end = [], time.monotonic() + LIMIT
         while time.monotonic() < end:
             line = self.next(end - time.monotonic())
@@ -148,7 +147,7 @@ class Lines:
         raise AssertionError(f"no {pattern!r} after {lines[-20:]}")
 
     def written(self):
-        """Returns the lines that the process has written since the last read."""
+        """Returns the lines written since the last read."""
         lines = []
         while (line := self.next(0)) is not None:
             lines.append(line)
@@ -179,7 +178,7 @@ def start(prefix, command, status_socket, *args):
 
 
 class ProgramBesideFake:
-    """A folder with a fake daemon and a program beside it. The end of the `with` block ends both processes and removes the
+    """A fake daemon and a program beside it, in their own folder. The end of the `with` block ends both and removes the
     folder."""
 
     def __init__(self, command, prefix=()):
@@ -204,8 +203,7 @@ class ProgramBesideFake:
         self.daemon.say(mode)
 
     def start_program(self, *args):
-        """Starts the program. Without arguments, the program finds the daemon through its environment, as it would under elect
-        run."""
+        """Starts the program. Without arguments it finds the daemon through its environment, as under elect run."""
         self.program = start(self.prefix, self.command, self.path.replace(".run", ".status"), *args)
 
 
@@ -218,7 +216,7 @@ def spans(lines):
 
 
 def works_while_it_leads(place):
-    """The client works only while its member leads: the member is elected, deposed, and elected again with another token. The
+    """The client works only while its member leads. The member is elected, deposed, and elected again with another token. The
     client is terminated at the end, and must then resign."""
     place.start_daemon("follow")
     place.start_program()
@@ -236,29 +234,29 @@ def works_while_it_leads(place):
 
 
 def loses_the_daemon(place, stop, report):
-    """Calls `stop`, which makes the daemon unreachable for longer than a lease. Returns the lines that the program writes from then
-    on until it reports the loss of the daemon."""
+    """Calls `stop`, which makes the daemon unreachable for longer than a lease. Returns the program's lines from then until it
+    reports the loss of the daemon."""
     place.program.until("^works")
     stop()
     place.program.stop()  # separates earlier lines from later ones
     place.program.written()
     place.program.go_on()
-    time.sleep(2 * SHORT / 1e6)  # a longer sleep would do no harm, because the lease has ended
+    time.sleep(2 * SHORT / 1e6)  # a longer sleep does no harm: the lease has ended
     lines = place.program.written()
     return lines if report in place.program.report else lines + place.program.until(report)
 
 
 def uses_up(lines):
-    """Checks that the remaining time of the lease decreases from line to line, because a stopped daemon does not renew the lease.
-    One increase is allowed, because one renewal may have been in progress when the daemon stopped."""
+    """Checks that the lease's remaining time decreases from line to line, because a stopped daemon does not renew it. One
+    increase is allowed: a renewal may have been in progress when the daemon stopped."""
     left = spans(lines)
     renewed = sum(later >= earlier for earlier, later in itertools.pairwise(left))
     assert all(0 < each <= SHORT for each in left) and renewed <= 1, lines
 
 
 def stops_with_the_daemon(place):
-    """The daemon is stopped for longer than a lease. The program stops its work by itself. It resumes its work after the daemon has
-    been continued and the member leads."""
+    """The daemon is stopped for longer than a lease. The program stops its work by itself, and resumes it when the daemon
+    continues and the member leads."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.stop, "the daemon has not answered in time")
@@ -270,7 +268,7 @@ def stops_with_the_daemon(place):
 
 
 def outlives_the_daemon(place):
-    """The daemon is killed, then restarted. The program works only until its last lease ends, and then queries the new daemon."""
+    """The daemon is killed and restarted. The program works only until its last lease ends, then queries the new daemon."""
     place.start_daemon("lead", SHORT)
     place.start_program()
     lines = loses_the_daemon(place, place.daemon.end, "no daemon runs here")
@@ -308,7 +306,7 @@ def believes_no_lie(place):
 
 
 class Trio:
-    """Three example programs, one beside each of three real daemons, and all lines that these programs have printed."""
+    """Three real daemons with an example program beside each, and all lines that the programs have printed."""
 
     def __init__(self, cluster):
         self.cluster, self.programs, self.lines, self.ended = cluster, {}, {}, None
@@ -322,8 +320,7 @@ class Trio:
                 self.lines[name] += program.written()
 
     def tokens(self, name):
-        """Returns the tokens with which the program has worked. Each of these tokens must be a term of the member beside the
-        program."""
+        """Returns the tokens that the program has worked with. Each must be a term of the member beside it."""
         self.read()
         found = tokens(self.lines[name])
         assert all(self.cluster.names[(token & 0xffff) - 1] == name for token in found), (name, found)
@@ -336,8 +333,8 @@ class Trio:
         wait(f"{name} says {pattern!r}", said)
 
     def stops_using(self, name, token):
-        """Waits until the program reports that it does not lead. If the member immediately leads again, waits until the program
-        works with a new token."""
+        """Waits until the program reports that it does not lead or, if the member leads again at once, until it works with a
+        new token."""
         def does():
             newer = max(self.tokens(name)) > token
             last = max(i for i, line in enumerate(self.lines[name]) if token in tokens([line]))
@@ -345,8 +342,8 @@ class Trio:
         wait(f"{name} stops its work with token {token}", does)
 
     def works(self, above=0):
-        """Waits until a program works with a token above `above`, and returns (name, token) of the program with the largest token.
-        On a slow machine the member whose program has ended may be elected again, and must then resign."""
+        """Waits until a program works with a token above `above`, and returns (name, token) of the program with the largest
+        token. On a slow machine the member whose program has ended may be elected again, and must then resign."""
         def found():
             if self.ended and self.cluster.group(self.ended).get("leads"):
                 self.cluster.elect(self.ended, "resign")
@@ -356,8 +353,8 @@ class Trio:
 
 
 def one_of_three_works(cluster, trio):
-    """First the leader resigns, then the program beside the next leader is terminated, and finally the daemon of the third leader
-    is killed. After each of these events a program must work with a new token."""
+    """The leader resigns, then the next leader's program is terminated, and finally the third leader's daemon is killed. Each
+    time a program must continue with a new token."""
     first, _ = cluster.begin()
     for name in cluster.names:
         trio.start(name, "Python" if name == first else "C")

@@ -1,4 +1,4 @@
-"""Tests the command elect from a user's view: results, exit codes, error messages, and bad usage."""
+"""Tests the elect command as a user sees it: results, exit codes, error messages and bad usage."""
 
 import json
 import os
@@ -184,7 +184,7 @@ def bad_usage():
     child = subprocess.Popen([ELECT, "sim", "--processes", "3", "--mandate", "majority", "--storm", "--days", "10000"],
                              stdout=subprocess.PIPE, text=True)
     while int(pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) <= 20:
-        pass  # until the storm is running
+        pass
     child.send_signal(signal.SIGINT)
     told, _ = child.communicate(timeout=60)
     check("an interrupted storm reports it", child.returncode == 2 and told.endswith("the rest was not simulated\n"), told)
@@ -211,7 +211,7 @@ def bad_usage():
     complains(["versoin"], "did you mean version?")
     complains(["version", "x"], "accepts none")
     complains(["help", "--bogus"], "see elect --help")
-    for near in ("resgin", "trasnfer", "puase", "readmti"):  # a typo must not lead to a verb that disturbs a leader
+    for near in ("resgin", "trasnfer", "puase", "readmti"):  # a typo must not select a verb that disturbs a leader
         complains([near], "unknown verb, see elect --help")
 
 

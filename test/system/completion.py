@@ -1,4 +1,4 @@
-"""Tests completion in bash, zsh and fish: the candidates that each shell offers, and the effect of a TAB in a terminal."""
+"""Tests completion in bash, zsh and fish: each shell's candidates, and the effect of a TAB in a terminal."""
 
 import contextlib
 import fcntl
@@ -26,8 +26,8 @@ contain()
 
 SOURCE = pathlib.Path(ROOT) / "packaging/completion"
 HELPER = "/usr/libexec/elect/candidates"
-PATIENCE = LIMIT  # seconds to wait for events that normally are immediate
-AWAKE, READY = "[awake]", "[ready]"  # prompts, which show that a shell has set up its terminal and reads keys
+PATIENCE = LIMIT  # seconds to wait for events that are normally immediate
+AWAKE, READY = "[awake]", "[ready]"  # prompts: the shell has set up its terminal and reads keys
 ALGORITHMS = {"bully", "ring", "active-ring", "chang-roberts"}
 MEMBERS, GROUPS = {"anna", "bert", "carl"}, {"scheduler", "mailer"}
 INSTALLED = {"elect.bash": "bash-completion/completions/elect", "_elect": "zsh/site-functions/_elect",
@@ -36,8 +36,7 @@ LOADER = "/usr/share/bash-completion/bash_completion"
 
 
 class Stage:
-    """A folder with a configuration and the command elect. It also contains the completion scripts of this tree, in the places
-    where each shell looks for them."""
+    """A folder with a configuration, the elect command, and this tree's completion scripts where each shell looks for them."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -81,7 +80,7 @@ class Terminal:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        if self.drain:  # the descriptor stays open until this thread ends, so that its number is not reused
+        if self.drain:  # open until this thread ends, so that the number is not reused
             self.drain.join()
         os.close(self.master)
 
@@ -89,7 +88,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def read(self):
-        """Reads output of the terminal into `seen`. Returns False when no process has the terminal open any more."""
+        """Appends output of the terminal to `seen`. Returns False when no process has the terminal open any more."""
         try:
             self.seen += os.read(self.master, 4096).decode(errors="replace")
         except OSError:
@@ -97,7 +96,7 @@ class Terminal:
         return True
 
     def await_text(self, text):
-        """Waits until a text has been read, possibly in several pieces. Text that was read before the call also counts."""
+        """Waits until the text has been read, possibly in pieces. Text read before the call also counts."""
         while text not in self.seen:
             if not select.select([self.master], [], [], PATIENCE)[0] or not self.read():
                 return False
@@ -114,12 +113,12 @@ class Terminal:
 
 def unechoed(text):
     """Returns the text as two quoted parts, which the shell joins again. The terminal echoes the quotes, too, so a test cannot
-    mistake the echo of the typed text for output of the shell."""
+    mistake the echo for the shell's output."""
     return f"'{text[:3]}''{text[3:]}'"
 
 
 def typed(stage, words, init, keys, result):
-    """Types a line with a TAB at its end, and executes the line with a stand-in for elect that only prints its arguments."""
+    """Types a line with a TAB at its end, and executes it with a stand-in for elect that prints its arguments."""
     with Terminal(stage, *words) as terminal:
         awake = terminal.await_text(AWAKE)
         terminal.type(init + "\n")
@@ -135,7 +134,7 @@ TYPED = [("elect st", ["status"]), ("elect sim --alg", ["sim", "--algorithm"]),
          ("elect sim demo/ele", ["sim", "demo/elect.conf"]), ("elect -c demo/ele", ["-c", "demo/elect.conf"]),
          ("elect sim --trace-file=demo/ele", ["sim", "--trace-file=demo/elect.conf"]),
          ("elect status -c demo/elect.conf --id b", ["status", "-c", "demo/elect.conf", "--id", "bert"])]
-BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # after --, the shell completes another command
+BEHIND = ("elect run -- elect st", ["run", "--", "elect", "status"])  # after --, another command is completed
 
 
 # ---- each shell ----
@@ -148,8 +147,8 @@ class Bash:
         self.stage = stage
 
     def offers(self, line):
-        """Returns the completions that bash offers for the line. Calls the completion function in the same way as readline, which
-        passes each = as a separate word."""
+        """Returns bash's completions for the line. Calls the completion function like readline, which passes each = as a
+        separate word."""
         words = re.findall(r"[^\s=]+|=", line) + ([""] if line[-1:] in (" ", "=") else [])
         if line.endswith("="):
             words = words[:-1]
@@ -169,7 +168,7 @@ class Bash:
 
 class Zsh:
     name = "zsh"
-    # A zsh widget that completes a line from a file, and writes the candidates to a pipe.
+    # A zsh widget that completes a line from a file and writes the candidates to a pipe.
     CAPTURE = """
         unsetopt prompt_sp prompt_cr
         fpath=(%(folder)s/share/zsh/site-functions $fpath)
@@ -216,7 +215,7 @@ class Zsh:
             return self.take(pipe)
 
     def take(self, pipe):
-        """Returns all output of the shell until the shell closes the pipe. The shell may not have opened the pipe yet."""
+        """Returns the shell's output until it closes the pipe, which it may not have opened yet."""
         said = b""
         watch = select.poll()
         watch.register(pipe, select.POLLIN)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests the demonstration as a user sees it: demo.py ELECT [CASE ... | --list] [--jobs N]
 
-Some cases run the demonstration in a tmux terminal, send keys and inspect the captured screen. Other cases run the demonstration
-with its output in a pipe. No process, file or socket may remain, however the demonstration ends."""
+Some cases run it in a tmux terminal, send keys and inspect the screen. Others run it with its output in a pipe. No process,
+file or socket may be left, however it ends."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from lib.elect_command import ELECT, run  # noqa: E402
 from lib.processes import LIMIT, adopt_orphans, children, descendants, state, wait  # noqa: E402
 
 MEMBERS = "12345"
-SCRIPT = "--limit", f"{LIMIT}s"  # time limits so long that the demonstration runs to its end on a slow machine
+SCRIPT = "--limit", f"{LIMIT}s"  # so long that the demonstration ends normally on a slow machine
 
 
 def play(case):
@@ -31,7 +31,7 @@ def play(case):
 
 
 def processes():
-    """Returns all elect processes that this case started, in any session or process group."""
+    """Returns the elect processes that this case started, in any session or process group."""
     found = []
     for pid in descendants():
         try:
@@ -50,14 +50,13 @@ def parent(pid):
 
 
 def front():
-    """Returns the process that was started: the only process of elect whose parent is not a process of elect."""
+    """Returns the process that was started: the only elect process without an elect parent."""
     found = processes()
     return next(pid for pid in found if parent(pid) not in found)
 
 
 def belonging_to(member):
-    """Returns the processes of a member, which are its guardian and the member itself. They are recognized by the path of their
-    configuration."""
+    """Returns a member and its guardian, found by the path of their configuration."""
     found = []
     for pid in processes():
         try:
@@ -73,7 +72,7 @@ class Theatre:
 
     def __init__(self, *words, columns=80, rows=24, env=(), jobs=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="elect-theatre-", dir="/tmp"))
-        # `jobs` is true if the demonstration is started by a shell that uses job control.
+        # True if a shell with job control starts the demonstration.
         self.words, self.size, self.env, self.jobs = words, (columns, rows), list(env), jobs
 
     def __enter__(self):
@@ -109,7 +108,7 @@ class Theatre:
         self.tmux("send-keys", "-t", "demo", *keys)
 
     def shows(self, *patterns):
-        """Waits until all these patterns match the screen at the same time."""
+        """Waits until the screen matches all these patterns at once."""
         def seen():
             screen = self.screen()
             return screen if all(re.search(p, screen, re.M) for p in patterns) else None
@@ -127,8 +126,8 @@ class Theatre:
         holds("no folder is left:", not self.leftovers(), self.leftovers())
 
     def resigns(self):
-        """Presses the key that makes the leader resign until a leader has handed over, and returns the number of that leader. If
-        the leader is deposed before the key arrives, the key is sent to the next leader."""
+        """Presses the key that makes the leader resign until a leader has handed over, and returns that leader's number. If the
+        leader is deposed before the key arrives, the next leader gets the key."""
         def handed_over():
             screen = self.screen()
             found = re.search(r"(\d) has handed over to \d", screen)
@@ -149,8 +148,8 @@ HAS_A_LEADER = r"(?:follows \d|LEADS)"  # any member may lead after an extra ele
 
 @case
 def keys(_):
-    """Each key does what its description promises, and the screen shows the result."""
-    with Theatre(rows=200) as t:  # enough rows for all entries, even after some extra elections
+    """Each key does what its description says, and the screen shows it."""
+    with Theatre(rows=200) as t:  # room for all entries, even after extra elections
         t.shows(r"elect demo: 5 processes, bully, mandate majority", r"(\d) leads in term \d+\.\1", r"lease \[#+ *\] \d\.\d\d s",
                 r"\[\*\d\*\]", r"a majority of the voters granted")
         first = t.leader()
@@ -187,8 +186,8 @@ def keys(_):
 
 @case
 def guides(_):
-    """The demonstration guides its user. It selects the leader until the user selects a process, gives hints that match the events,
-    explains all keys in its help, and ends with a summary."""
+    """The demonstration guides its user: it selects the leader until the user selects a process, gives hints that match the
+    events, explains all keys in its help, and ends with a summary."""
     with Theatre() as t:
         first = t.leader()
         t.shows(rf">{first} LEADS", "^ try k: kill the leader")
@@ -197,7 +196,7 @@ def guides(_):
         t.shows(rf">{second} LEADS", rf"^ try {first}, then c: start process {first}")
         t.press("?")
         t.shows("WHAT YOU SEE", r"^ q  quit", r"\?: back")
-        t.press("k")  # this key must only close the help
+        t.press("k")  # must only close the help
         t.shows("try ", rf"{first} is dead")
         dead = re.findall(r"^.{36}.\d is dead", t.screen(), re.M)
         holds("a key that closes the help does nothing else", len(dead) == 1, dead)
@@ -218,7 +217,7 @@ def guides(_):
 
 @case
 def split_brain(_):
-    """Without a mandate, a partition leads to two leaders, which the screen shows."""
+    """Without a mandate a partition leads to two leaders, and the screen shows both."""
     with Theatre("--mandate", "none") as t:
         first = t.leader()
         t.press(first, "x")
@@ -234,8 +233,8 @@ def split_brain(_):
 
 @case
 def sizes(_):
-    """The screen is laid out correctly with three to nine members, on terminals of all sizes, without colours, and after the size
-    has changed."""
+    """The screen has the right layout with three to nine members, on terminals of all sizes, without colours, and after a
+    resize."""
     for words, columns, rows in ((("--members", "3"), 80, 24), (("--members", "9", "--algorithm", "chang-roberts"), 80, 24),
                                  (("--members", "5"), 200, 60), ((), 40, 12), ((), 80, 12), (("--members", "9"), 20, 6)):
         with Theatre(*words, columns=columns, rows=rows, env=["NO_COLOR=1"]) as t:
@@ -244,7 +243,7 @@ def sizes(_):
                 screen = t.shows(r"x cut off  h heal", r"^ +\d+\.\d{3}  \d ")  # the last entries may be about a slow member
                 holds("no colours", "\x1b" not in t.tmux("capture-pane", "-p", "-e", "-t", "demo").replace("\x1b[39m", ""))
                 holds("the keys are at the bottom", "q quit" in screen.rstrip("\n").splitlines()[-1], screen)
-            else:  # without the ring, the screen shows the selected process and every key
+            else:  # without the ring, the selected process and every key are still shown
                 t.shows(r"^>\d LEADS", r"^ \d leads in term")
                 keys = t.screen().splitlines()[rows - 1]
                 holds("the screen shows every key", all(key in keys for key in ("1-", *"lkKscxhra?q")), keys)
@@ -278,7 +277,7 @@ def silenced(_):
     with Theatre() as t:
         t.leader()
         t.press("C-s")
-        for _ in range(20):  # the demonstration skips these frames
+        for _ in range(20):  # these frames are skipped
             t.screen()
         os.kill(front(), signal.SIGTERM)
         t.gone()
@@ -317,7 +316,7 @@ def pipe(*words, folder, **more):
 
 
 class Live:
-    """A demonstration on a terminal from which no process reads. It runs until `end` or `quit` is called."""
+    """A demonstration on a terminal that is not read, until `end` or `quit` is called."""
 
     def __init__(self, folder):
         self.keyboard, terminal = pty.openpty()
@@ -345,13 +344,13 @@ class Live:
 
 
 def has_ended_by_itself(p, out):
-    """Returns True if the script ended before this process could signal it."""
+    """Returns True if the script ended before it could be signalled."""
     return p.returncode == 0 and "\nMeasured, with" in out
 
 
 @case
 def in_a_pipe(_):
-    """If its output is a pipe, the demonstration plays its script, prints measurements, and exits."""
+    """If its output is a pipe, the demonstration plays its script, prints measurements and exits."""
     heard = 0
     for words in ((), ("--algorithm", "ring", "--members", "3"), ("--algorithm", "active-ring"), ("--algorithm", "chang-roberts")):
         with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
@@ -370,21 +369,21 @@ def in_a_pipe(_):
 
 
 def by_guardian_or_lease(out):
-    """Checks in the output of the demonstration how the other members learned that a leader had died. If the guardian died, too,
-    the others must have waited until the lease ended. A surviving guardian must have reported the death, unless it stalled for
-    longer than a lease. Returns True if the guardian reported the death."""
+    """Checks how the other members learned of a leader's death, from the demonstration's output. If the guardian died, too,
+    they must have waited until the lease ended. A surviving guardian must have reported the death, unless it stalled for longer
+    than a lease. Returns True if it did."""
     acts = {words: [act for act in out.split("\n\n") if words in act] for words in ("is lost: kill -9", "crashes: kill -9")}
     said = re.compile(r"died\s+\(reported\s+by\s+its\s+guardian\)")
     for act in acts["is lost: kill -9"]:
         holds("no guardian reports the death", not said.search(act), act)
-    act = acts["crashes: kill -9"][-1]  # the demonstration repeats an act if its victim no longer led
+    act = acts["crashes: kill -9"][-1]  # an act is repeated if its victim no longer led
     holds("the guardian reports the death, or the lease ends", said.search(act) or re.search(r"hears\s+nothing\s+from", act), act)
     return said.search(act) is not None
 
 
 @case
 def measured(_):
-    """The demonstration prints all measurements with -o json. With a mandate there are never two leaders."""
+    """-o json prints all measurements. With a mandate there are never two leaders."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("-o", "json", *SCRIPT, folder=folder) as p:
             out, err = p.communicate(timeout=2 * LIMIT)
@@ -402,7 +401,7 @@ def measured(_):
 
 @case
 def limited(_):
-    """When the script exceeds its time limit, the demonstration reports which event is missing, and what to do."""
+    """A script that exceeds its time limit reports the missing event and what to do."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with pipe("--limit", "1ms", folder=folder) as p:
             out, err = p.communicate(timeout=LIMIT)
@@ -413,7 +412,7 @@ def limited(_):
 
 @case
 def signals(_):
-    """No process, file or socket is left when a signal ends the demonstration, whichever of its processes receives the signal."""
+    """No process, file or socket is left when a signal ends the demonstration, in any of its processes."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV]
     for number in numbers:
         for whom in ("front", "supervisor"):
@@ -432,7 +431,7 @@ def signals(_):
 
 @case
 def killed_while_it_starts(_):
-    """A demonstration that is killed during its start leaves at most a folder, which the next demonstration removes."""
+    """A demonstration that is killed while it starts leaves at most a folder, which the next one removes."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for i in range(30):
             with pipe(folder=folder) as p:
@@ -451,8 +450,7 @@ def killed_while_it_starts(_):
 
 @case
 def daemons_killed(_):
-    """If a guardian is killed from outside the demonstration, its member dies, too, and the screen shows that the member is
-    dead."""
+    """If a guardian is killed from outside, its member dies, too, and the screen shows it as dead."""
     with Theatre() as t:
         leader = t.leader()
         guardian = wait("its guardian runs", lambda: next((pid for pid in belonging_to(leader) if children(pid)), None))
@@ -468,7 +466,7 @@ def daemons_killed(_):
 
 @case
 def stopped_from_outside(_):
-    """When a stopped leader no longer answers, neither the screen nor the summary claims that it still leads after its lease has
+    """When a stopped leader no longer answers, neither the screen nor the summary shows it as leader after its lease has
     ended."""
     with Theatre() as t:
         leader = t.leader()
@@ -484,14 +482,14 @@ def stopped_from_outside(_):
 
 @case
 def impatient(_):
-    """Keys that are pressed while all members restart have no effect, so no member is started twice."""
+    """Keys pressed while all members restart have no effect, so no member starts twice."""
     with Theatre(rows=300) as t:
         t.leader()
         t.press("a", "a", "a")
         t.shows("all start again with")
         t.leader()
         screen = t.screen()
-        # On a slow terminal a key may arrive only after the restart. It then triggers another restart.
+        # On a slow terminal a key may arrive after the restart and cause another one.
         began = len(re.findall("all start again with", screen))
         for number in MEMBERS:
             starts = len(re.findall(rf"^ +\d+\.\d+ +{number} starts$", screen, re.M))
@@ -512,7 +510,7 @@ def impatient(_):
 
 @case
 def children_of_others(_):
-    """The process that becomes the demonstration already had a child. The demonstration does not kill this child."""
+    """The demonstration does not kill a child that its process already had."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         for env, code in (({"TMPDIR": "/nowhere"}, 74), ({"TMPDIR": folder}, -signal.SIGTERM)):
             with subprocess.Popen(["sh", "-c", f"sleep 1000 & echo $!; exec {ELECT} demo {' '.join(SCRIPT)}"], stdout=subprocess.PIPE,
@@ -533,7 +531,7 @@ def children_of_others(_):
 
 @case
 def folders_of_others(_):
-    """The demonstration removes only its own folders and never a symbolic link, whatever their names are."""
+    """The demonstration removes only its own folders, and never a symbolic link, whatever their names."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         place = pathlib.Path(folder)
         victim = place / "victim"
@@ -568,8 +566,7 @@ def folders_of_others(_):
 
 @case
 def supervisor_is_stopped(_):
-    """The demonstration ends even if its supervisor is stopped. Normally the supervisor cleans up; in this case the front process
-    does so."""
+    """The demonstration ends even if its supervisor, which normally cleans up, is stopped. The front process then cleans up."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)
@@ -580,7 +577,7 @@ def supervisor_is_stopped(_):
 
 @case
 def reader_disappears(_):
-    """The demonstration ends when no process reads its output any more."""
+    """The demonstration ends when its output is no longer read."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         p = pipe(folder=folder)
         p.stdout.readline()
@@ -592,8 +589,8 @@ def reader_disappears(_):
 
 @case
 def both_killed(_):
-    """If both the front process and the supervisor are killed, the folder of the demonstration is left behind. The next
-    demonstration removes that folder, but no other folder."""
+    """If both the front process and the supervisor are killed, the demonstration's folder is left. The next demonstration
+    removes that folder, but no other."""
     with tempfile.TemporaryDirectory(prefix="elect-pipe-", dir="/tmp") as folder:
         with Live(folder) as p:
             wait("daemons run", lambda: len(processes()) >= 12)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests elect doctor with real daemons on loopback: doctor.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases check the findings, the log lines about them, and the exit status, in healthy and in broken clusters."""
+The cases check its findings, their log lines and the exit status, in healthy and broken clusters."""
 
 import collections
 import contextlib
@@ -26,7 +26,7 @@ from lib.processes import member_of, wait  # noqa: E402
 from lib.run_socket import Talker  # noqa: E402
 from lib.status_socket import answer  # noqa: E402
 
-# With these long times, elect doctor does not complain about a slow disk or a stalled process when the machine is busy.
+# Times so long that elect doctor does not report a slow disk or a stalled process on a busy machine.
 CALM = "lease = 30s\nrenewal = 6s\ndelay = 1s\nmax-lease = 40s\n"
 MACHINE = pathlib.Path(ELECT).parent / "test" / "libmachine.so"
 QUICK = "lease = 3s\nrenewal = 300ms\ndelay = 20ms\nmax-lease = 4s\n"
@@ -56,8 +56,7 @@ def healthy(_):
 
 @case
 def just_started(_):
-    """A member that has just started causes no finding, because elect doctor waits until the member's first seconds have
-    passed."""
+    """elect doctor waits until a member's first seconds have passed, so a new member causes no finding."""
     with LocalCluster(times=QUICK) as p:
         p.start("a")
         said = answer(p.socket("a"), {"verb": "doctor"})
@@ -69,21 +68,20 @@ def just_started(_):
 
 @case
 def stalls(_):
-    """elect doctor reports that the daemon's process stalled, even if packets arrived during the stall."""
+    """elect doctor reports that the daemon's process stalled, even if packets arrived meanwhile."""
     with LocalCluster(times=QUICK) as p:
         p.begin()
         for name in p.names:
             member = member_of(p.daemons[name].pid)
             os.kill(member, signal.SIGSTOP)
-            time.sleep(2.5)  # a stall counts if it makes a timer late by more than a renewal
+            time.sleep(2.5)  # a stall counts if a timer is late by more than a renewal
             os.kill(member, signal.SIGCONT)
             wait(f"{name} reports the stall", lambda name=name: found(p, name, "stalls", name, "the daemon stalled"))
 
 
 @case
 def addresses_mixed_up(_):
-    """The addresses of members b and c are swapped in the configuration of member a. elect doctor reports this on each of the three
-    members."""
+    """Member a's configuration swaps the addresses of b and c. elect doctor reports this on each of the three."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other.conf"
         b, c = f"127.0.0.1:{p.ports['b']}", f"127.0.0.1:{p.ports['c']}"
@@ -97,7 +95,7 @@ def addresses_mixed_up(_):
 
 @case
 def unknown_here(_):
-    """Member d has the key of the cluster, but the configurations of the other members do not contain member d."""
+    """Member d has the cluster's key, but is not in the other members' configurations."""
     with LocalCluster("abcd", times=QUICK) as p:
         of_d = p.folder / "of-d.conf"
         shutil.copy(p.conf, of_d)
@@ -113,8 +111,7 @@ def unknown_here(_):
 
 @case
 def wrong_clock(_):
-    """The clock of member c runs 5 % too fast, although the configuration allows an error of only 1 % (rho). elect doctor reports
-    this."""
+    """elect doctor reports that member c's clock runs 5 % too fast. The configuration allows an error of 1 % (rho)."""
     if not MACHINE.exists():
         raise NotHere(f"needs {MACHINE.name}")
     with LocalCluster(times=QUICK) as p:
@@ -163,7 +160,7 @@ def one_of_three(_):
 
 @case
 def another_key(_):
-    """Member c has a different key. elect doctor therefore reports member c on members a and b, and reports a and b on member c."""
+    """Member c has a different key. elect doctor reports c on a and b, and reports a and b on c."""
     with LocalCluster(times=QUICK) as p:
         other = p.folder / "other"
         other.mkdir()
@@ -195,8 +192,8 @@ def another_configuration(_):
 
 @case
 def heir_without_a_run(_):
-    """elect doctor prints a note if the leader has an elect run but its heir has none: the cluster is healthy, but the heir could
-    not continue the work."""
+    """elect doctor prints a note if the leader has an elect run but its heir has none: the cluster is healthy, but the heir
+    could not continue the work."""
     with LocalCluster(times=CALM) as p:
         leader, _ = p.begin()
         heirs = "".join(n for n in p.names if n != leader)  # the leader may name another heir once it knows both
@@ -222,7 +219,7 @@ def heir_without_a_run(_):
 
 @case
 def notes_give_way(_):
-    """A leader has more findings than it keeps, but the notes about its groups do not hide the problems of 61 observers."""
+    """A leader has more findings than it keeps. The notes about its groups must not hide the problems of 61 observers."""
     groups = tuple(f"g{i}" for i in range(64))
     with LocalCluster(times=CALM, groups=groups) as p, contextlib.ExitStack() as runs:
         down = [f"o{i}" for i in range(61)]
@@ -259,8 +256,8 @@ def no_daemon(_):
 
 @case
 def no_daemon_can_start(_):
-    """When no daemon runs, elect doctor reports problems that would prevent the daemon from starting or would appear later. It
-    never advises changing the mode of a file that is not a key."""
+    """When no daemon runs, elect doctor reports problems that would prevent its start or appear later. It never advises a
+    change of a file's mode, except a key file's."""
     with LocalCluster("ab", options="on-leader = /nonexistent\n") as p:
         expect("hook and voters", p.elect("a", "doctor"), 2, out=("broken   hooks on-leader ", "/nonexistent: No such file or directory",
                                                                   "warning  voters cluster ", "add a witness", "2 broken, 1 warning"))
@@ -286,7 +283,7 @@ def no_daemon_can_start(_):
 
 @case
 def path_that_is_not_utf8(_):
-    """A finding whose text contains such a path is reported."""
+    """A finding about a path that is not UTF-8 is reported."""
     with LocalCluster("ab") as p:
         conf = os.fsencode(p.folder) + b"/\xff.conf"
         shutil.copy(p.conf, conf)
@@ -301,7 +298,7 @@ def may_not_connect(_):
     with LocalCluster(times=CALM) as p:
         p.begin()
         os.chmod(p.folder, 0o755)
-        command = p.folder / "elect"  # a folder that other users may search
+        command = p.folder / "elect"
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
         done = subprocess.run([command, "doctor", "-S", p.socket("a")], capture_output=True, text=True, user=65534, group=65534,
@@ -311,8 +308,8 @@ def may_not_connect(_):
 
 @case
 def which_member(_):
-    """Without --id, elect doctor examines the member that runs on this machine, even if the user may not read the state of that
-    member. If no member runs, it examines the member whose state file is on this machine."""
+    """Without --id, elect doctor examines the member that runs on this machine, even if the user may not read its state. If
+    none runs, it examines the member with a state file here."""
     with LocalCluster(names="a", times=CALM, options="run-dir = run\n") as p:
         status = p.folder / "run" / "member-1.status"
         status.parent.mkdir()
@@ -324,7 +321,7 @@ def which_member(_):
                 return run("doctor", "-c", p.conf, *words)
             return subprocess.run([p.folder / "elect", "doctor", "-c", p.conf, *words], capture_output=True, text=True, user=65534,
                                   group=65534, extra_groups=[], env={"PATH": os.environ["PATH"]})
-        shutil.copy(ELECT, p.folder / "elect")  # a folder that other users may search
+        shutil.copy(ELECT, p.folder / "elect")
         for path in (p.folder / "elect", p.folder, p.folder / "run"):
             os.chmod(path, 0o755)
         if os.geteuid() == 0:
@@ -342,7 +339,7 @@ def which_member(_):
 
 @case
 def answers_without_findings(_):
-    """If a process answers on the status socket but sends no findings, elect doctor does not report a healthy daemon."""
+    """A process that answers on the status socket without findings is not reported as a healthy daemon."""
     with LocalCluster(names="a") as p, socket.socket(socket.AF_UNIX) as door:
         (p.folder / "state").mkdir(exist_ok=True)
         door.bind(p.socket("a"))
@@ -361,8 +358,8 @@ def answers_without_findings(_):
 
 
 def with_own_keys(p):
-    """Starts all members and returns their configurations. Each member has its own copy of the key file, so that its keys can be
-    changed without a change on the other members."""
+    """Starts all members and returns their configurations. Each member has its own copy of the key file, so that its keys can
+    be changed separately."""
     confs = {}
     for n in p.names:
         folder = p.folder / f"of-{n}"
@@ -376,8 +373,8 @@ def with_own_keys(p):
 
 @case
 def rotation(_):
-    """The key of the cluster is replaced. When the old key has been removed only on member a, elect doctor advises the other
-    members to remove it, too."""
+    """The cluster's key is replaced. When only member a has removed the old key, elect doctor advises the others to remove it,
+    too."""
     with LocalCluster(times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()
@@ -417,8 +414,8 @@ def open_to_others(_):
 
 @case
 def locked_out(_):
-    """Member c is down while the key of the cluster is replaced. Removing the only key that c has would lock c out, so elect warns
-    about this."""
+    """Member c is down while the cluster's key is replaced. Removing the only key that c has would lock c out, so elect warns
+    about it."""
     with LocalCluster(names="abc", times=QUICK) as p:
         confs = with_own_keys(p)
         p.leader()

@@ -1,5 +1,4 @@
-"""Tests the safety checker. The test adds each kind of violation to correct evidence, and expects the checker to find the
-violation."""
+"""Tests the safety checker: adds each kind of violation to correct evidence, and expects the checker to find it."""
 
 import copy
 import json
@@ -58,7 +57,7 @@ def overlap_inside(e):
     e["claims-b"] += claims("b", T2, 4500, 4505, left=1)
 
 
-def overlap_of_three(e):  # a short office within a long one must not hide the long one
+def overlap_of_three(e):  # a short term within a long one must not hide the long one
     e["claims-b"] = claims("b", T2, 1400, 3900)
     e["claims-a"] = claims("a", T2 + 1, 1500, 1505)
     e["a.log"] = [leads(T2 + 1)]
@@ -68,12 +67,12 @@ def yes_too_late(e):
     e["claims-c"].append({"member": "c", "contradiction": {"leads": True, "left_us": -70000}})
 
 
-def hand_over_too_early(e):  # the old leader still claimed its office after the new leader did
+def hand_over_too_early(e):  # the old leader still claims after the new leader does
     e["nemesis"] = [{"at": 900_000, "what": "hand-over", "member": "c", "token": T1}]
     e["claims-b"] = claims("b", T2, 950, 3000)
 
 
-def hand_over_of_a_former_life(e):  # a hand-over before a restart does not excuse an overlap after the restart
+def hand_over_of_a_former_life(e):  # a hand-over before a restart excuses no overlap after it
     e["nemesis"] = [{"at": 100, "what": "hand-over", "member": "c"}, {"at": 200, "what": "started", "member": "c"}]
     e["claims-b"] = claims("b", T2, 1250, 3000)
 
@@ -176,7 +175,7 @@ def main():
         evidence = copy.deepcopy(RIGHT)
         if change is not None:
             change(evidence)
-        if judge(evidence) or seen(evidence)["offices"] != 3:  # checks that no office is overlooked
+        if judge(evidence) or seen(evidence)["offices"] != 3:  # no term is overlooked
             failures.append(f"{change and change.__name__}: the evidence is correct, but: {judge(evidence)}")
     for change, expected in WRONG:
         evidence = copy.deepcopy(RIGHT)

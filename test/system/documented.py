@@ -1,7 +1,8 @@
-"""Runs every command line of the documents, in order, and compares the output with the documents. Some of the text between the
-commands tells the reader to do something, such as to edit a file. For each such passage there is a *direction*: some words of the
-passage, and a function that does what it says. Commands that cannot run in a test are listed with the reason. Every link, file,
-verb and option in the documents must exist."""
+"""Runs every command line of the documents, in order, and compares the output with the documents.
+
+Some text between the commands tells the reader to do something, such as to edit a file. Each such passage has a *direction*:
+some words of it, and a function that does what it says. Commands that cannot run in a test are listed with the reason. Every
+link, file, verb and option in the documents must exist."""
 
 import json
 import os
@@ -24,14 +25,13 @@ from lib.elect_command import ELECT, ROOT, run  # noqa: E402
 from lib.help_text import wrong  # noqa: E402
 from lib.processes import die_with_parent, signal_both, wait  # noqa: E402
 
-PATIENCE = 300  # seconds to wait for events that normally take one or two seconds
-LONG = 1200  # the same, for long commands
-# These times are longer than the defaults, so that a member that stalls for seconds neither loses its lease nor misses its turn to
-# be elected.
+PATIENCE = 300  # seconds to wait for events that normally take one or two
+LONG = 1200  # for long commands
+# Longer than the defaults, so that a member that stalls for seconds keeps its lease and its turn to be elected.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 1s\n"
 RUN = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/algorithms/*.md", "examples/README.md")
 
-# ---- commands that cannot run here or need special treatment; each of them must still be in its document ----
+# ---- commands that cannot run here or need special treatment; each must still be in its document ----
 
 BUILDS = "it builds, tests or measures for minutes: only looked up in the Makefile"
 MACHINES = "it needs root, systemd and three machines: test/system/machines.py"
@@ -57,7 +57,7 @@ CANNOT = {
     "CONTRIBUTING.md": {f"make{target}": BUILDS for target in (
         "", " help", " test", " check", " soak", " verified", " mutants", " coverage", " storm", " fuzz", " chaos", " format", " bench", " failover")},
 }
-SHOWN = {  # blocks without a command, listed by their first line
+SHOWN = {  # the first lines of blocks without a command
     "docs/operations.md": {
         "c stops (the state file is older than the other members remember (restored from a backup or a snapshot?); move the state file away, then run elect readmit)":
             "it takes a state that went back: test/system/faults.py",
@@ -77,7 +77,7 @@ NOT_YET = re.compile(r"is not confirmed yet|does not accept key|still uses key|t
 # ---- output that differs from run to run ----
 
 def term(found):
-    """Replaces the counter of a term by N, because the counter depends on the number of candidacies. Keeps the id of the owner."""
+    """Replaces a term's counter by N, because it depends on the number of candidacies. Keeps the owner's id."""
     return f"N.{int(found[0]) & 0xffff}"
 
 
@@ -95,7 +95,7 @@ def normal(text):
 
 
 def fits(said, shown):
-    """Returns True if the output of a command matches the document, in which a line "..." stands for any number of lines."""
+    """Returns True if a command's output matches the document, where a line "..." stands for any number of lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in normal(shown))
     return re.fullmatch(pattern, "".join(line + "\n" for line in normal(said))) is not None
 
@@ -112,7 +112,8 @@ def is_free(port):
 
 
 def free_tens():
-    """Yields the leading digits of ten free ports that differ only in the last digit, so that a port in a document can be replaced by one with the same last digit. The ports are outside of the ranges from which the kernel and lib/local_cluster.py choose ports."""
+    """Yields the leading digits of ten free ports, so that each port in a document can keep its last digit. The kernel and
+    lib/local_cluster.py choose ports from other ranges."""
     for i in range(76):
         ten = 3200 + (os.getpid() + i) % 76
         if all(is_free(10 * ten + k) for k in range(10)):
@@ -120,7 +121,7 @@ def free_tens():
 
 
 class Going:
-    """A command that runs until the test ends it, and the output that it has printed so far."""
+    """A running command, and the output that it has printed so far."""
 
     def __init__(self, line, process):
         self.line, self.process, self.lines, self.news = line, process, [], threading.Condition()
@@ -155,8 +156,7 @@ class Going:
 
 
 class Player:
-    """Runs the commands of one document in a separate folder. The folder contains the source files that the commands use, and the
-    compiled command elect."""
+    """Runs the commands of a document in its own folder, with the source files that they use and the compiled elect command."""
 
     def __init__(self, name, folder):
         self.name, self.folder, self.text = name, pathlib.Path(folder), (pathlib.Path(ROOT) / name).read_text()
@@ -175,7 +175,7 @@ class Player:
         return env
 
     def here_for(self, line):
-        """Replaces the ports and folders of the document with free ports and folders of this test."""
+        """Replaces the document's ports and folders with those of this test."""
         line = re.sub(r"\b7[4-6]\d(?=\d\b|\$)", lambda found: str(self.ten(found[0])), line)
         for written, place in self.paths.items():
             line = line.replace(written, place(self))
@@ -239,8 +239,8 @@ class Player:
     # -- one command --
 
     def ends(self, line, shown=None, comments=""):
-        """Runs a command until it ends, and checks its exit code and output. Repeats a query until the answer is right, and repeats
-        an order while the daemon refuses it temporarily."""
+        """Runs a command to its end, and checks its exit code and output. Repeats a query until the answer is right, and any
+        other command while the daemon refuses it temporarily."""
         complaint = shown and re.search(r"^elect [a-z-]+: .*\n\Z|^\S+ +violated after", shown, re.M)
         wanted = EXITS.get(self.name, {}).get(line, 1 if complaint else 0)
         limit = time.monotonic() + PATIENCE
@@ -261,7 +261,7 @@ class Player:
             check(f"{self.name}: {line}: {number} worlds", found, out)
 
     def command(self, line, comments="", shown=None):
-        """Runs a command line. Returns the process if the command continues to run, otherwise None."""
+        """Runs a command line. Returns the process if it continues to run, otherwise None."""
         bare = re.sub(r"\s+# .*$", "", line)
         if bare in CANNOT.get(self.name, {}):
             self.met.add(bare)
@@ -322,7 +322,7 @@ class Player:
         check(f"{self.name}: {next(filter(None, going)).line} prints what is shown", not missing, "not:", *missing, "but:", "".join(said[:40]))
 
     def session(self, text):
-        """Runs each command after a $, and compares the output with the document."""
+        """Runs each command after a $ and compares its output with the document."""
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
             self.command(command, shown=shown)
 
@@ -333,7 +333,7 @@ class Player:
                 act(self)
 
     def ini(self, text):
-        """Checks a configuration, or a part of a configuration in conf.d."""
+        """Checks a configuration, or a part in conf.d."""
         if re.match(r"\[(Unit|Service|Install)\]", text):
             return
         place = self.folder / "ini"
@@ -350,7 +350,7 @@ class Player:
         check(f"{self.name}: a configuration", done.returncode == 0, done.stderr, text)
 
     def c(self, text):
-        """Checks that C code is contained, line by line, in a source file that the page names."""
+        """Checks that the C code is, line by line, in a source file that the page names."""
         named = [*markdown.LINK.findall(self.text), *markdown.backticks(self.text)]
         files = [place / name for name in named if re.fullmatch(r"[\w./-]+\.[ch]", name)
                  for place in (pathlib.Path(ROOT), (pathlib.Path(ROOT) / self.name).parent) if (place / name).is_file()]
@@ -361,7 +361,7 @@ class Player:
             check(f"{self.name}: C code of {', '.join(file.name for file in files)}", there, piece)
 
     def shown(self, steps, i):
-        """Returns the output below a command, which is a fence without a language. Only prose may be in between."""
+        """Returns the output below a command: a fence without a language, with only prose in between."""
         at = next((k for k in range(i + 1, len(steps)) if steps[k][0] != "prose"), None)
         if at is None or steps[at][0] != "" or steps[at][1].startswith("$ "):
             return None, None
@@ -396,8 +396,8 @@ class Player:
 # ---- directions ----
 
 def soon(what, holds):
-    """Waits until holds() returns a true value, and returns that value. If the wait takes too long, records a failure and returns
-    None."""
+    """Waits until holds() returns a true value, and returns that value. Records a failure and returns None if that takes too
+    long."""
     try:
         return wait(what, holds, PATIENCE)
     except Failure as failure:
@@ -419,8 +419,8 @@ def group(p, name, line=DEMO):
 
 
 def lead(p, name, line=DEMO):
-    """Waits until the member `name` leads. If another member was elected because this member was slow, transfers leadership from
-    that member, several times if necessary."""
+    """Waits until the member `name` leads. If another one was elected because this one was slow, transfers leadership to it,
+    several times if necessary."""
     def leads():
         leader = group(p, name, line).get("leader")
         if leader not in (None, name):
@@ -430,7 +430,7 @@ def lead(p, name, line=DEMO):
 
 
 def b_leads(p):
-    """Waits until member b leads. Only a and b are running, and b ranks higher than a."""
+    """Waits until b leads. Only a and b are running, and b ranks higher."""
     lead(p, "b")
     check("b reports that it leads", p.latest("--id b").says("leader b|became leader"))
 
@@ -448,13 +448,13 @@ def c_takes_over(p):
 
 
 def b_is_next(p):
-    """Waits until c leads and its heir is b."""
+    """Waits until c leads with b as its heir."""
     lead(p, "c")
     soon("b is the heir", lambda: group(p, "c").get("heir") == "b")
 
 
 def start_b_again(p):
-    """Starts b, and waits until b is the heir again."""
+    """Starts b, and waits until it is the heir again."""
     again = p.start("build/elect daemon -c demo/elect.conf --id b")
     check("b follows", again.says("follows c"), *again.said())
     b_is_next(p)
@@ -466,7 +466,7 @@ def require_a_run(p):
 
 
 def quick_start(p):
-    """Starts three members and waits until a leads."""
+    """Starts three members, and waits until a leads."""
     build = "build/elect"
     p.ends(f"{build} init --new-cluster a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403 -c demo/elect.conf -q")
     for name, pattern in (("a", "starts"), ("b", "became leader|follows"), ("c", "follows")):
@@ -476,8 +476,7 @@ def quick_start(p):
 
 
 def writes(p):
-    """Waits until the command of the leader has written its output, then ends this command so that the next command of the document
-    can start."""
+    """Waits until the leader's command has written its output, then ends it so that the document's next command can start."""
     soon("a leader writes", (p.folder / "times").exists)
     p.latest("fenced times").end()
 
@@ -494,8 +493,7 @@ exec "$@"
 
 
 def three_machines(p):
-    """Creates the machines. Each machine has a folder in place of /etc/elect, and the times from the elect.conf in the
-    document."""
+    """Creates the machines. Each has a folder in place of /etc/elect, and the times from the document's elect.conf."""
     for name, text in (("elect", WRAPPER.format(elect=ELECT)), ("sudo", SUDO)):
         (p.folder / "bin" / name).write_text(text)
         (p.folder / "bin" / name).chmod(0o755)
@@ -516,8 +514,8 @@ def three_machines(p):
 
 
 def start_three(p):
-    """Starts the three members so that member c leads and the following commands run on its machine. A change of the membership
-    must wait for max-lease, so max-lease is short here."""
+    """Starts the three members so that c leads and the next commands run on its machine. A change of the membership must wait
+    for max-lease, so max-lease is short here."""
     edit(p, "[cluster]\n", "[cluster]\nlease = 8s\nrenewal = 1s\ndelay = 900ms\nmax-lease = 9s\n")
     for p.here in "cab":
         going = p.start(f"elect daemon # {p.here}")
@@ -550,7 +548,7 @@ def reload_others(p):
 
 
 def let_it_vote(p):
-    """Changes the role of member a to observer and then back to member, so that it votes again."""
+    """Makes member a an observer, then a member again, so that it votes again."""
     edit(p, "[member a]\n", "[member a]\nrole = observer\n")
     reload_others(p)
     p.ends("elect reload", "changed: the roles in main\n")
@@ -568,8 +566,8 @@ def lose_a_state(p):
 
 
 def take_state_away(p):
-    """Removes the state file that elect init created on member a. elect init should have refused, but no other member answered in
-    time."""
+    """Removes the state file that elect init created on member a because no other member answered in time. elect init should
+    have refused."""
     for path in (p.machines["a"] / "state").glob("*.state"):
         path.unlink()
 
@@ -580,7 +578,7 @@ def start_it_again(p):
     p.here = "c"
 
 
-WHEN = {  # commands that continue to run, with the line that they must print and the direction that follows it
+WHEN = {  # commands that continue to run: the line that they must print, and the direction that follows it
     "docs/tutorial.md": {
         "build/elect daemon -c demo/elect.conf --id b": ("starts", b_leads),
         "build/elect daemon -c demo/elect.conf --id c": ("follows b", None),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the examples beside real daemons: examples.py ELECT [CASE ... | --list] [--jobs N]
 
-Each example must work, and must continue with another leader after its leader was killed."""
+Each example must work, and must continue with another leader after its leader is killed."""
 
 import collections
 import itertools
@@ -38,14 +38,13 @@ def send(pid, number):
 
 
 def stand_still(pid):
-    """Stops a process, and returns when the process is stopped or has ended."""
+    """Stops a process, and waits until it is stopped or has ended."""
     send(pid, signal.SIGSTOP)
     wait("the process is stopped", lambda: state(pid) in ("T", "Z", ""))
 
 
 def end_all(pid):
-    """Kills a process and its descendants. All of them are stopped first, so that they cannot fork more children in the
-    meantime."""
+    """Kills a process and its descendants. All are stopped first, so that they cannot fork in the meantime."""
     stopped = set()
     while new := set(tree(pid)) - stopped:
         for each in new:
@@ -56,7 +55,7 @@ def end_all(pid):
 
 
 class Beside(LocalCluster):
-    """Daemons, and example programs beside them. Each of these processes has a log file, and all of them end with the cluster."""
+    """Daemons and the example programs beside them. Each of these processes has a log file, and ends with the cluster."""
 
     def __init__(self):
         super().__init__()
@@ -82,7 +81,7 @@ class Beside(LocalCluster):
         return wait(f"{label} prints {pattern!r}", lambda: re.search(pattern, self.said(label), re.M))
 
     def begin(self):
-        """Starts the daemons, waits until one leads, and chooses free ports for the example programs."""
+        """Starts the daemons, waits for a leader, and chooses free ports for the example programs."""
         found = super().begin()
         self.port = dict(zip(self.names, free_ports(len(self.names))))
         return found
@@ -106,9 +105,9 @@ class Beside(LocalCluster):
 
 # ---- mutual exclusion ----
 
-# The program that runs while it has the lock. It reads the counter, records again and again that it has the lock, and then writes
-# the number that it read plus one. The counter is fenced: if another process has already used it with a larger pair (token, grant),
-# this program exits with status 3.
+# The program that holds the lock. It reads the counter, records again and again that it has the lock, and then writes the
+# counter plus one. The counter is fenced: the program exits with 3 if the counter was already used with a larger pair (token,
+# grant).
 INSIDE = """
 import fcntl, os, sys, time
 pair = int(os.environ["ELECT_TOKEN"]), int(os.environ["MUTEX_GRANT"])
@@ -135,7 +134,7 @@ count(before + 1)
 sign()
 """
 CROWD = 'until [ -e "$0" ]; do "$@"; echo "exit $?"; done'
-CROWDED = 3  # processes that always want the lock
+CROWDED = 3  # number of processes that always want the lock
 LATE = re.compile(r"process (\d+) was killed too late, at (\d+) us: its grant ended at (\d+) us, "
                   r"and mutex was suspended from (\d+) us on$", re.M)
 NOT_RENEWED = "killed because its grant was not renewed"
@@ -164,15 +163,15 @@ class Mutex(Beside):
         return collections.Counter(int(s) for i in range(CROWDED) for s in re.findall(r"^exit (\d+)$", self.said(f"crowd-{i}"), re.M))
 
     def signs(self):
-        """Yields (token, grant, pid, time, label) for each sign of life that a process recorded while it had the lock."""
+        """Yields (token, grant, pid, time, label) for each sign of life from a process with the lock."""
         path = self.folder / "signs"
         for line in path.read_text().rpartition("\n")[0].splitlines() if path.exists() else ():  # the last line may be incomplete
             token, grant, pid, at, label = line.split()
             yield int(token), int(grant), int(pid), int(at), label
 
     def deadlines(self):
-        """Returns {pid: end of its grant} for each process that `mutex` killed only after its grant had ended. This is allowed only
-        if `mutex` itself was suspended for the whole safety margin before the end of the grant, which the function checks."""
+        """Returns {pid: end of its grant} for each process that `mutex` killed only after its grant had ended. Checks that
+        `mutex` itself was then suspended for the whole safety margin before the end, the only valid excuse."""
         found = {}
         for label in self.programs:
             for pid, killed, until, since in (map(int, line) for line in LATE.findall(self.said(label))):
@@ -182,8 +181,8 @@ class Mutex(Beside):
         return found
 
     def guests(self):
-        """Returns {(token, grant, pid): [time of the first sign of life, time of the last one, label]} of all processes that had
-        the lock. Signs of life after the end of a grant are left out."""
+        """Returns {(token, grant, pid): [first sign of life, last sign of life, label]} of all processes that had the lock.
+        Signs of life after the end of a grant are left out."""
         found, deadlines = {}, self.deadlines()
         for token, grant, pid, at, label in self.signs():
             if at < deadlines.get(pid, float("inf")):
@@ -192,9 +191,8 @@ class Mutex(Beside):
         return found
 
     def stays(self, label):
-        """Starts a process that keeps the lock for a long time, and returns the token with which the process got the lock. If a
-        slow machine does not renew the grant in time, the process is killed before it has recorded anything, and is then started
-        again."""
+        """Starts a process that keeps the lock for a long time, and returns its token. If a slow machine does not renew the
+        grant in time, the process is killed before it has recorded anything, and is started again."""
         self.launch(label, *self.lock(label, 10 ** 6))
 
         def found():
@@ -207,25 +205,25 @@ class Mutex(Beside):
         return wait(f"{label} has the lock", found)
 
     def goes_on(self, label):
-        """Waits until the process that kept the lock has been killed, and until other processes get the lock again."""
+        """Waits until the process that kept the lock is killed and other processes get the lock again."""
         stayed, done = self.programs[label], self.exits()[0]
         wait(f"{label} ends", lambda: stayed.poll() is not None)
         holds("it was killed because it lost the lock", stayed.returncode == 75, stayed.returncode)
         wait("others get the lock", lambda: self.exits()[0] > done + 2 * CROWDED)
 
     def forge(self, label):
-        """Sends a forged message that releases the lock. The process with the lock must keep it, unless a slow machine delays its
-        renewals. If another process got the lock because of the forgery, `judge` reports that."""
+        """Forges a message that releases the lock. The process with the lock must keep it, unless a slow machine delays its
+        renewals. If another process got the lock through the forgery, `judge` reports it."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
             for port in self.port.values():
                 door.sendto(b"RELEASE 2 0", ("127.0.0.1", port))
-        until = evidence.now() + 200_000  # four times as long as the others wait between two requests
+        until = evidence.now() + 200_000  # four times the others' interval between requests
         wait("the process keeps the lock", lambda: self.programs[label].poll() is not None or
              any(at > until for *_, at, by in self.signs() if by == label))
 
     def judge(self):
-        """Checks that no two processes had the lock at the same time. All processes must have ended, because only then is it
-        known which of them were killed too late."""
+        """Checks that no two processes had the lock at the same time. All processes must have ended: only then is it known
+        which ones were killed too late."""
         guests = sorted(self.guests().items(), key=lambda item: item[1][0])
         for (one, a), (other, b) in itertools.pairwise(guests):
             if a[1] >= b[0]:
@@ -245,9 +243,8 @@ class Mutex(Beside):
 
 @case
 def mutex(_):
-    """Processes lock and unlock all the time. Three times, while one process keeps the lock, a failure is simulated on the machine
-    that coordinates the lock. The first failure kills the member, the second kills everything on the machine, and the third kills
-    only the coordinator."""
+    """Processes lock and unlock all the time. Three times, while one process keeps the lock, the coordinator's machine fails:
+    the first time the member is killed, then everything on the machine, then only the coordinator."""
     with Mutex() as p:
         p.begin()
         first = p.stays("one")
@@ -266,7 +263,7 @@ def mutex(_):
         holds("another member coordinates", third > second, second, third)
         end_all(p.programs[f"serve-{name}"].pid)
         p.programs[f"serve-{name}"].wait()
-        p.serve(name)  # the coordinator restarts with the same token, but without its memory
+        p.serve(name)  # restarts with the same token, but without its memory
         p.goes_on("three")
         p.stays("four")
         p.forge("four")
@@ -277,16 +274,16 @@ def mutex(_):
 
 @case
 def mutex_commands(_):
-    """The command `mutex lock` exits with the status of the command that it runs. Processes that this command leaves behind end
-    with it. If no coordinator runs, `mutex lock` waits for one."""
+    """`mutex lock` exits with its command's status, ends all processes that the command leaves behind, and waits if no
+    coordinator runs."""
     with Mutex() as p:
         p.begin()
         p.over.touch()
         lock = p.lock("", 0)[:p.lock("", 0).index("--") + 1]
 
         def ends(label, *command):
-            """Returns the exit status of the command. If a slow machine does not renew the grant in time, the command is killed
-            with a message, and is then started again."""
+            """Returns the command's exit status. If a slow machine does not renew the grant in time, the command is killed with
+            a message, and is started again."""
             def found():
                 done, said = p.launch(label, *lock, *command), len(p.said(label))
                 wait("the command ends", lambda: done.poll() is not None)
@@ -308,8 +305,8 @@ def mutex_commands(_):
 
 # ---- clocks ----
 
-NEAR = 25  # milliseconds: two clocks may differ by the longest round trip that counts, and a little more
-STEP = 5  # milliseconds: half of that round trip, the largest error of an answering clock in each round
+NEAR = 25  # milliseconds two clocks may differ by: a little more than the longest round trip that counts
+STEP = 5  # milliseconds: half of that round trip, the largest error of an answering clock per round
 
 
 class Clocks(Beside):
@@ -327,8 +324,7 @@ class Clocks(Beside):
             self.heard[name] = len(self.said(f"clock-{name}"))
 
     def lines(self, name):
-        """Returns (error in ms, master or slave) for each line that the clock program has printed since the last call of
-        `forget`."""
+        """Returns (error in ms, master or slave) for each line that the clock program has printed since `forget`."""
         said = self.said(f"clock-{name}")[self.heard[name]:]
         return [(float(ms), what) for ms, what in re.findall(r"^([+-][\d.]+) ms, (\w+)$", said, re.M)]
 
@@ -336,13 +332,11 @@ class Clocks(Beside):
         return {name: self.lines(name)[-1] for name in names if self.lines(name)}
 
     def rounds(self):
-        """Returns how many lines the clock programs have printed as master. This is an upper bound on the number of times that a
-        master has corrected the clocks."""
+        """Returns how many lines the clock programs have printed as master: an upper bound on the number of corrections."""
         return sum(self.said(f"clock-{name}").count(", master") for name in self.names if f"clock-{name}" in self.programs)
 
     def agree(self, names=None):
-        """Waits until newly printed lines show that the clocks agree. Returns the mean error of the clocks, and the name of the
-        master."""
+        """Waits until newly printed lines show that the clocks agree. Returns their mean error and the master's name."""
         names = names or self.names
         self.forget()
 
@@ -355,15 +349,15 @@ class Clocks(Beside):
         return wait("the clocks agree", found)
 
     def agrees_upon(self, what, expected, since):
-        """Checks that the clocks agree and have roughly the expected mean error. Each round since `since` may have changed this
-        mean by up to half of the longest round trip that counts."""
+        """Checks that the clocks agree on roughly the expected mean error. Each round since `since` may have changed it by up
+        to half of the longest round trip that counts."""
         mean, _ = self.agree()
         bound = NEAR + STEP * (self.rounds() - since)
         holds(what, abs(mean - expected) < bound, mean, expected, bound)
 
     def alone(self, first, second):
-        """Waits until one of the two members with clocks is master. After a long stall the third member may be elected instead, and
-        is then ordered to hand over."""
+        """Waits until one of the two members with clocks is master. After a long stall the third member may be elected instead,
+        and must then hand over."""
         third = next(name for name in self.names if name not in (first, second))
 
         def found():
@@ -399,7 +393,7 @@ def berkeley(_):
 
 
 def refuses_late_words(p, stale, slave):
-    """A slave refuses messages from a former master, and ignores an adjustment that does not come from the master's address."""
+    """A slave refuses messages from a former master, and ignores an adjustment from any address but the master's."""
     mean, _ = p.agree()
     p.forget()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as former:
@@ -418,7 +412,7 @@ def refuses_late_words(p, stale, slave):
             holds("the slave does not answer", False, former.recv(128))
         except BlockingIOError:
             pass
-    bound = 1000 + STEP * (p.rounds() - since)  # the forged adjustment would be 500 s
+    bound = 1000 + STEP * (p.rounds() - since)  # the forged adjustment is 500 s
     holds("its clock is unchanged", all(abs(ms - mean) < bound for ms, _ in p.lines(slave)), mean, p.lines(slave))
 
 
@@ -431,7 +425,7 @@ def fenced(path, token, text):
 
 @case
 def fenced_writers(_):
-    """Several writers write in turn, then many at the same time. Smaller tokens are refused, and the file is never torn."""
+    """Several writers write in turn, then many at once. Smaller tokens are refused, and the file is never torn."""
     with Beside() as p:
         store = p.folder / "store"
         for token, text, status in ((7, "one\n", 0), (7, "two\n", 0), (10, "three\n", 0), (9, "four\n", 1), (2 ** 64 - 1, "", 0)):
@@ -482,19 +476,19 @@ def fenced_leaders(_):
         os.kill(writer, signal.SIGCONT)
         said = p.until_said(f"run-{name}", rf"^fenced: {store}: token {token} refused: a leader with token (\d+) has written\nended$")
         holds("refused because of a later token", int(said[1]) >= later, said[0], later)
-        there, other = store.read_text().split()  # on a slow machine the leader may have changed once more
+        there, other = store.read_text().split()  # the leader may have changed again on a slow machine
         holds("the write of the later leader stays", int(there) >= later and p.member(int(there)) == other != name, there, other)
 
 
 def stop_writer(p, written):
-    """Stops the command of the leader and its parent processes, and returns (token, name, pid of the command). If a slow machine
-    deposed the leader in the meantime, continues these processes and stops those of the next leader."""
+    """Stops the leader's command and its parent processes, and returns (token, name, pid of the command). If a slow machine
+    deposed the leader meanwhile, continues them and stops the next leader's."""
     above = 0
 
     def found():
         nonlocal above
         token, name = written(above)
-        chain = [p.programs[f"run-{name}"].pid]  # runner, keeper, waiter, and the command
+        chain = [p.programs[f"run-{name}"].pid]  # runner, keeper, waiter, command
         while is_elect(chain[-1]) and (below := children(chain[-1])):
             chain.append(below[0])
         for pid in chain:
@@ -509,7 +503,7 @@ def stop_writer(p, written):
 
 
 def token_of(pid):
-    """Returns the token in the environment of a process."""
+    """Returns the token in a process's environment."""
     found = re.search(rb"(?:^|\0)ELECT_TOKEN=(\d+)", environ(pid))
     return int(found[1]) if found else None
 
@@ -522,7 +516,7 @@ def cron_path(folder):
 
 @case
 def cron(_):
-    """A job runs on the member that leads and, after that member has been killed, on another member."""
+    """A job runs on the leader and, when the leader is killed, on another member."""
     with Beside() as p:
         p.begin()
         table, ran = p.folder / "table", p.folder / "ran"
@@ -545,8 +539,8 @@ def cron(_):
 
 
 def leads(p):
-    """Returns (name, term) of the only member that reports that it leads. If the leader has succeeded itself, the other members may
-    report a larger term, but the jobs of the leader keep the term in which they began."""
+    """Returns (name, term) of the only member that reports that it leads. If it has succeeded itself, the other members may
+    report a larger term, but the leader's jobs keep the term that they began in."""
     def found():
         leaders = [(name, group["term"]) for name in p.names if (group := p.group(name)).get("leads")]
         return leaders[0] if len(leaders) == 1 else None
@@ -554,12 +548,12 @@ def leads(p):
 
 
 def runs_on_the_leader(p, runs):
-    """Returns (token, name) that a run of the job recorded. Queries before and after this run show that the same member led all the
-    time."""
+    """Returns (token, name) recorded by a run of the job. Queries before and after this run show that the same member led all
+    the time."""
     def found():
         leader, before = leads(p), len(runs())
         wait("the job has run twice", lambda: len(runs()) > before + 1)
-        between = runs()[before + 1]  # the previous run may have begun before the first query
+        between = runs()[before + 1]  # the run before may have begun before the first query
         if leads(p) != leader:
             return None
         holds("the job runs on the leader", (leader[1], leader[0]) == between, leader, runs())
@@ -569,7 +563,7 @@ def runs_on_the_leader(p, runs):
 
 @case
 def cron_starts_nothing(_):
-    """cron.sh starts no job when the lease will soon end. When cron.sh is terminated, its running job ends, too."""
+    """cron.sh starts no job when the lease is about to end. When cron.sh is terminated, its running job ends, too."""
     with Beside() as p:
         table, pid, fake = p.folder / "table", p.folder / "pid", p.folder / "bin" / "elect"
         fake.parent.mkdir()
@@ -595,8 +589,8 @@ def cron_starts_nothing(_):
 
 @case
 def embed(_):
-    """Three programs, each of which contains a member, work without a daemon. When the program that works is killed or hands over,
-    another program takes over the work."""
+    """Three programs, each with a member inside, work without a daemon. When the program that works is killed or hands over,
+    another one takes over."""
     with Beside() as p:
         (p.folder / "key").write_bytes(os.urandom(32))
         ports = free_ports(3)
@@ -605,15 +599,15 @@ def embed(_):
             p.launch(f"embed-{number}", BUILT / "embed", number, "key", *ports, cwd=p.folder)
 
         def tokens():
-            """Returns, for the number of each program, the set of tokens with which that program has worked."""
+            """Returns {number of a program: tokens that it has worked with}."""
             found = {n: set(map(int, re.findall(r"^works with token (\d+)$", p.said(f"embed-{n}"), re.M))) for n in (1, 2, 3)}
             foreign = [t for n in found for t in found[n] if t & 0xffff != n]
             holds("each program uses only its own terms", not foreign, found)
             return found
 
         def works(but=None):
-            """Waits until a program works, and returns its number. If `but` is the number of a program that has ended, the token of
-            the working program must be larger than all tokens of that program."""
+            """Waits until a program works, and returns its number. If `but` is the number of a program that has ended, the
+            token must be larger than all of that program's tokens."""
             above = max(tokens()[but]) if but else 0
             return wait("a program works", lambda: max(((t, n) for n, all_of_it in tokens().items() for t in all_of_it if t > above),
                                                  default=None))[1]

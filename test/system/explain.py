@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests elect explain and the export of a history: explain.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases ask one of several real daemons why the leader last changed, and this daemon asks the others. The cases also export the
-faults that the members recorded as a scenario, which the simulator must be able to replay."""
+The cases ask one of several real daemons why the leader last changed, and it asks the others. They also export the recorded
+faults as a scenario, which the simulator must be able to replay."""
 
 import contextlib
 import json
@@ -31,12 +31,12 @@ RENEWAL, LEASE = 3000, 10000  # milliseconds, in PATIENT_TIMES
 
 
 def members(*names, **how):
-    """A cluster whose members may stall for seconds without a change of leader."""
+    """Returns a cluster whose members may stall for seconds without a change of leader."""
     return LocalCluster(*names, times=PATIENT_TIMES, **how)
 
 
 def does_not_lead(p, name):
-    """Returns True if the member reports that it does not lead, and False if the member does not answer."""
+    """Returns True if the member reports that it does not lead, and False if it does not answer."""
     group = p.group(name)
     return group and not group.get("leads")
 
@@ -47,7 +47,7 @@ def knows_no_leader(p, name):
 
 
 def begin(p):
-    """Starts the members so that the highest member leads and the second highest is its heir, as in the simulator."""
+    """Starts the members so that the highest leads with the second highest as its heir, as in the simulator."""
     p.start(p.names[-1])
     wait("the highest member answers", lambda: p.group(p.names[-1]))
     p.start(*p.names[:-1])
@@ -57,7 +57,7 @@ def begin(p):
 
 
 def recorded(p, name, since=0):
-    """Returns the rules, which are the reasons for steps, that the member has recorded since the time `since` (CLOCK_BOOTTIME)."""
+    """Returns the rules (the reasons for steps) that the member has recorded since `since` (CLOCK_BOOTTIME)."""
     done = expect("steps", p.elect(name, "history", "--messages", "-o", "json"))
     return [step.get("rule") for step in json.loads(done.stdout) if step["at_us"] > since]
 
@@ -67,8 +67,8 @@ def rules(said):
 
 
 def replays(p, name, leader):
-    """Checks that the simulator accepts the exported scenario, replays its events, and ends with the same leader. The export is
-    repeated until every running member answers, because the scenario would otherwise lack the steps of a silent member."""
+    """Checks that the simulator accepts the exported scenario, replays its events and ends with the same leader. Repeats the
+    export until every running member answers, because the steps of a silent member would be missing."""
     file = p.folder / "history.elect"
     running = [n for n, daemon in p.daemons.items() if daemon.poll() is None]
 
@@ -99,9 +99,8 @@ def the_first_leader(_):
 
 
 class Between(threading.Thread):
-    """A status socket that the test puts between elect explain and a daemon. It forwards requests to the daemon, but answers
-    requests for the flight recorder of one member itself. These answers are slow, and each one announces that more steps follow.
-    The socket also counts these requests."""
+    """A status socket between elect explain and a daemon. It forwards requests, but itself answers those for one member's
+    flight recorder: slowly, and each time with a promise of more steps. It also counts these requests."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -113,7 +112,7 @@ class Between(threading.Thread):
 
     def page(self, request):
         self.pages += 1
-        time.sleep(0.25)  # a daemon waits for another member for at most 0.3 s
+        time.sleep(0.25)  # a daemon waits at most 0.3 s for another member
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
         step = {"at_us": now, "ago_us": 0, "event": "ALARM", "rule": "NOTHING", "because": "nothing at all"}
         return {"ok": True, "now_us": now, "asked_us": now - 250_000, "answered_us": now, "next": max(request["from"], 0) + 1,
@@ -126,16 +125,16 @@ class Between(threading.Thread):
                 request = json.loads(client.makefile().readline())
                 about_slow = request["verb"] == "messages" and request["member"] == self.slow
                 answer = self.page(request) if about_slow else ask(self.daemon_socket, request, LIMIT)
-                with contextlib.suppress(OSError):  # the client no longer waits
+                with contextlib.suppress(OSError):
                     client.sendall(json.dumps(answer).encode() + b"\n")
 
 
 @case
 def a_member_that_answers_without_end(_):
-    """If the answers of a member never end, elect explain stops querying that member and names it in its output. The answers of the
-    other members are not delayed. (All 400 steps of that member would take 100 s.)"""
+    """If a member's answers never end, elect explain stops querying that member and names it. The other members' answers are
+    not delayed. (All 400 steps of that member would take 100 s.)"""
     with members() as p:
-        leader, _ = begin(p)  # the leader is usually c, so that the queried member comes before the slow one
+        leader, _ = begin(p)  # usually c, so that the queried member comes before the slow one
         asked, slow = (n for n in p.names if n != leader)
         between = Between(str(p.folder / "between.status"), p.socket(asked), slow)
 
@@ -152,8 +151,8 @@ def a_member_that_answers_without_end(_):
 
 
 class Doubtful(Between):
-    """Adds forged steps to the answers, as if a member had been the first candidate and had granted itself a term twice, but had
-    not been elected."""
+    """Adds forged steps to the answers, as if a member had been the first candidate and had granted itself a term twice without
+    being elected."""
 
     def page(self, request):
         said = ask(self.daemon_socket, request, LIMIT)
@@ -166,8 +165,8 @@ class Doubtful(Between):
 
 @case
 def a_candidate_was_not_the_first_leader(_):
-    """The first leader has exited properly, so its own steps are lost. The exported scenario must not treat a member that was only
-    a candidate at that time as the first leader."""
+    """The first leader has exited properly, so its steps are lost. The exported scenario must not make a member that was only a
+    candidate at that time the first leader."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -189,7 +188,7 @@ def a_candidate_was_not_the_first_leader(_):
 
 @case
 def the_first_leader_is_not_the_highest(_):
-    """Member c, the highest member, starts after the others have elected a leader, and follows that leader."""
+    """Member c, the highest, starts after the others have elected a leader, and follows it."""
     with members() as p:
         p.start("a", "b")
         leader, _term = p.leader(among=["a", "b"])
@@ -201,13 +200,13 @@ def the_first_leader_is_not_the_highest(_):
         os.kill(member_of(p.daemons[leader].pid), signal.SIGKILL)
         p.daemons[leader].wait()
         new, _term = p.leader(among=[n for n in p.names if n != leader], other_than=leader)
-        # The new leader is c, the heir, unless c was so slow that another member was faster.
+        # Usually c, the heir; another member if c was slow.
         replays(p, next(n for n in "ab" if n != leader), new)
 
 
 @case
 def a_reason_with_an_arrow(_):
-    """The reason of a run is printed in full, even if it looks like the end of a rule."""
+    """A run's reason is printed in full, even if it looks like the end of a rule."""
     with members() as p:
         old, _term = begin(p)
         with Talker(p.socket(old, "run")) as t:
@@ -231,7 +230,7 @@ def members_with_roles(_):
 
 @case
 def leader_process_dies(_):
-    """The guardian reports the death of its member. Each other member receives the report, and the explanation mentions the death
+    """The guardian reports its member's death. All other members receive the report, and the explanation mentions the death
     once."""
     with members() as p:
         old, _term = begin(p)
@@ -257,8 +256,8 @@ def leader_process_dies(_):
 
 @case
 def leader_machine_is_lost(_):
-    """The machine of the leader fails, so no guardian reports the death. The other members miss the leader and wait until its lease
-    ends. elect explain counts the time without a leader from the last renewal of the lease."""
+    """The leader's machine fails, so no guardian reports the death. The others miss the leader and wait until its lease ends.
+    elect explain counts the time without a leader from the lease's last renewal."""
     with members() as p:
         old, _term = begin(p)
         since = clock()
@@ -280,8 +279,8 @@ def leader_machine_is_lost(_):
 
 @case
 def leader_resigns(_):
-    """The leader resigns in favour of a named member. If that member is slow, another one may be elected, and the explanation must
-    then report this."""
+    """The leader resigns in favour of a named member. If that member is slow, another may be elected, and the explanation must
+    say so."""
     with members() as p:
         old, before = begin(p)
         to = next(n for n in p.names if n != old)
@@ -301,7 +300,7 @@ def leader_resigns(_):
 
 @case
 def leader_stalls(_):
-    """The leader is stopped until its mandate has expired. When it is continued, it reports that it has lost the mandate."""
+    """The leader is stopped until its mandate has expired. When it continues, it reports the loss."""
     with members() as p:
         old, _term = begin(p)
         signal_both(p.daemons[old], signal.SIGSTOP)
@@ -318,8 +317,8 @@ def leader_stalls(_):
 
 @case
 def leader_is_stopped(_):
-    """The leader is terminated. Its history is lost with its process, but the other members have received its release, which
-    explains the change of leader."""
+    """The leader is terminated. Its history is lost, but the other members have received its release, which explains the
+    change."""
     with members() as p:
         old, _term = begin(p)
         p.daemons[old].terminate()
@@ -334,12 +333,12 @@ def leader_is_stopped(_):
 
 @case
 def leader_resigns_and_its_machine_is_lost(_):
-    """The leader resigns, continues to send messages for some time, and is then killed. In the exported scenario the crash must
-    come after the resignation."""
+    """The leader resigns, continues to send messages, and is then killed. In the exported scenario the crash comes after the
+    resignation."""
     with members() as p:
         old, _term = begin(p)
         resigned = 0
-        while (new := p.leader()[0]) == old:  # the leader resigns again if the others were so slow that it was re-elected
+        while (new := p.leader()[0]) == old:  # again if the others were so slow that it was re-elected
             resigned += p.elect(old, "resign").returncode == 0
 
         def renewals():
@@ -363,7 +362,7 @@ def leader_resigns_and_its_machine_is_lost(_):
 
 
 def parted(function):
-    """Turns a function into a case that runs on five machines and cuts some of them off from the others."""
+    """Turns a function into a case on five machines that cuts some of them off from the others."""
     def play(_):
         need_namespaces()
         with NamespaceCluster(ELECT, members=5, times=LONG_TIMES) as c:
@@ -376,7 +375,7 @@ def parted(function):
 
 
 def sides_of(script):
-    """Returns, for each cut in the scenario, the two sides that the cut separates, each as a set of member numbers."""
+    """Returns the two sides of each cut in the scenario, as sets of member numbers."""
     return [frozenset(frozenset(map(int, side.split())) for side in line[4:].split(" at ")[0].split("/"))
             for line in script.splitlines() if line.startswith("cut ")]
 
@@ -388,17 +387,16 @@ def replays_the_cut(c, leader, *sides):
 
 
 def replays_the_absence(c, leader, away, since):
-    """Checks what the scenario does with each member that was cut off: it must separate the member from the leader or, if the
-    member stalled for a long time, pause it. On a busy machine other members may miss the leader, too. If none of them does, and no
-    member is paused, the scenario must not separate any other member."""
+    """Checks that the scenario separates each member that was cut off from the leader or, if the member stalled for a long
+    time, pauses it. On a busy machine other members may miss the leader, too. If none does and none is paused, the scenario
+    must not separate any other member."""
     script, numbers = replays(c, leader, leader), frozenset(map(c.number, away))
     apart = {n for sides in sides_of(script) for side in sides if c.number(leader) not in side for n in side}
     for number in numbers:
         holds(f"{number} was away", number in apart or f"pause {number} " in script, script)
     if "pause" not in script and not any("MISSES" in recorded(c, n, since) for n in c.others(*away)):
         holds("no other member is separated", apart == numbers and "heal at " in script, script)
-    # A busy machine may start another member only after the others have elected a leader. The scenario then lets that member
-    # recover.
+    # A busy machine may start a member only after the others have elected a leader. The scenario then lets it recover.
     crashed = {line.split()[1] for line in script.splitlines() if line.startswith("crash ")}
     holds("none of these crashed", not crashed & {str(c.number(n)) for n in (leader, *away)}, script)
 
@@ -424,7 +422,7 @@ def leader_is_cut_off(c, old):
 
 @parted
 def no_side_has_a_majority(c, old):
-    """The network is cut so that no side has a majority. A candidate that fails during the cut must not be reported as a leader."""
+    """The network is cut so that no side has a majority. A candidate that fails meanwhile must not be reported as a leader."""
     with_it = next(n for n in c.names if n != old)
     sides, since = [(old, with_it), *[(n,) for n in c.others(old, with_it)]], clock()
     c.cut(*[(a, b) for one in sides for other in sides if one != other for a in one for b in other])
@@ -437,8 +435,7 @@ def no_side_has_a_majority(c, old):
 
 
 def cut_off(c, away):
-    """Cuts off the members in `away`. Waits until they have missed their leader, and no longer report it to each other as the
-    leader."""
+    """Cuts off the members in `away`. Waits until they have missed their leader and no longer report it to each other."""
     since = clock()
     c.part(away, c.others(*away))
 
@@ -451,8 +448,8 @@ def cut_off(c, away):
 
 @parted
 def two_followers_are_cut_off(c, leader):
-    """Two followers are cut off, but the leader does not change. The exported scenario must contain their absence. The followers
-    usually return before the lease ends, and then grant a renewal to the leader again."""
+    """Two followers are cut off without a change of leader. The exported scenario must contain their absence. They usually
+    return before the lease ends, and then grant the leader a renewal again."""
     away = c.others(leader)[:2]
     since = cut_off(c, away)
     c.heal()
@@ -463,12 +460,12 @@ def two_followers_are_cut_off(c, leader):
 
 @parted
 def two_followers_miss_a_hand_over(c, old):
-    """Two followers are cut off, and another member leads when they return. During the cut, one of them reported the old leader to
-    the other, although both missed that leader."""
+    """Two followers are cut off, and another member leads when they return. During the cut one of them reported the old leader
+    to the other, although both missed it."""
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
-    while (new := c.leader(among=rest)[0]) == old:  # the leader resigns again if the others were so slow that it was re-elected
+    while (new := c.leader(among=rest)[0]) == old:  # again if the others were so slow that it was re-elected
         c.elect(old, "resign")
     wait("the new leader leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
     c.heal()
@@ -478,7 +475,7 @@ def two_followers_miss_a_hand_over(c, old):
 
 @case
 def all_stall(_):
-    """All members are stopped at the same time. The lease ends long before they are continued and can report its loss."""
+    """All members are stopped at once. The lease ends long before they continue and can report its loss."""
     with members() as p:
         old, _term = begin(p)
         for name in p.names:
@@ -494,8 +491,8 @@ def all_stall(_):
 
 @case
 def no_member_leads_now(_):
-    """If there is no leader at present, elect explain names the last leader, and says when and why it stopped leading. It also
-    lists the attempts to elect a leader since then."""
+    """If there is no leader, elect explain names the last one, says when and why it stopped leading, and lists the elections
+    tried since then."""
     with members() as p:
         old, _term = begin(p)
         others = [n for n in p.names if n != old]
@@ -518,7 +515,7 @@ def no_member_leads_now(_):
 
 @case
 def no_majority_is_left(_):
-    """A leader that loses its majority reports why it stopped leading, and a follower reports which leader it missed."""
+    """A leader without a majority reports why it stopped leading, and a follower reports which leader it missed."""
     with members() as p:
         old, _term = begin(p)
         p.kill(*[n for n in p.names if n != old])
@@ -539,7 +536,7 @@ def no_majority_is_left(_):
 
 @case
 def on_a_ring(_):
-    """Without a mandate, each algorithm records a step of its own when a process becomes leader."""
+    """Without a mandate each algorithm records its own step when a process becomes leader."""
     for algorithm in ("ring", "active-ring", "chang-roberts"):
         with members(options=f"mandate = none\nalgorithm = {algorithm}\n") as p:
             p.start()
@@ -550,7 +547,7 @@ def on_a_ring(_):
 
 @case
 def without_a_mandate(_):
-    """Without a mandate the other members do not wait for the end of a lease, so elect explain reports no time without a leader."""
+    """Without a mandate the other members do not wait for a lease to end, so elect explain reports no time without a leader."""
     with members(options="mandate = none\n") as p:
         p.start()
         wait("the highest leads", lambda: {p.group(n).get("leader") for n in p.names} == {"c"})
@@ -558,7 +555,7 @@ def without_a_mandate(_):
         wait("the next one leads", lambda: {p.group(n).get("leader") for n in "ab"} == {"b"})
         said, text = explain(p, "a"), p.elect("a", "explain")
         holds("the leaders", said["leader"] == "b" and "nobody_led_ms" not in said, said)
-        holds("the leader before", said["before"] in ("c", "a"), said)  # a may have led in between if b answered a's election too late
+        holds("the leader before", said["before"] in ("c", "a"), said)  # a may have led in between if b answered its election too late
         if said["before"] == "c":
             holds("the steps", {"SUSPECTS", "NOBODY_ANSWERED"} <= set(rules(said)), said)
         expect("text", text, 0, out=f"{said['before']} did not report that it stopped: without a mandate")

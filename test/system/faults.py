@@ -2,9 +2,9 @@
 """Tests real daemons in network namespaces, under every fault: faults.py ELECT [CASE ... | --list | --seconds N [--seed S]]
 [--jobs N]
 
-A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default the suite runs as few cases as possible, but tests every
-fault, and every number of members with every algorithm. After each case the safety checker examines the evidence: the times at
-which members claimed to lead (properties P1 to P3), the writes and the logs.
+A case is FAULT/MEMBERS/ALGORITHM, such as leader-killed/5/ring. By default the suite runs as few cases as possible, but tests
+every fault, and every number of members with every algorithm. After each case the safety checker examines the evidence: the
+times when members claimed to lead (properties P1 to P3), the writes and the logs.
 
 Exit status: 0 if all cases passed; 1 if one failed; 77 if this machine has no namespaces."""
 
@@ -43,13 +43,13 @@ def fault(**needs):
 
 
 def same(c, before, among=None):
-    """Checks that the leader and its term are still those in `before`."""
+    """Checks that the leader and its term are still as in `before`."""
     now = c.leader(among)
     holds("the leader has changed:", now == before, before, "->", now)
 
 
 def some_time(c, leader, claims_wanted=150):
-    """Waits until the evidence contains several more claims of the leader."""
+    """Waits until the evidence contains more claims of the leader."""
     before = c.claims(leader).count(b"\n")
     wait(f"more claims of {leader}", lambda: c.claims(leader).count(b"\n") >= before + claims_wanted)
 
@@ -90,8 +90,8 @@ def leader_killed(c):
 
 @fault()
 def member_killed(c):
-    """Only the member's process is killed, so its guardian reports the death. The safety checker verifies that promises to clients
-    were still kept."""
+    """Only the member's process is killed, so its guardian reports the death. The safety checker verifies that promises to
+    clients are kept."""
     leader, term = c.begin()
     os.kill(member_of(c.daemons[leader].pid), signal.SIGKILL)
     c.say(f"the member of {leader} is killed, not its guardian")
@@ -188,7 +188,7 @@ def handed_over(c):
         heirs = c.voters_only(*c.others(leader))
         c.note("hand-over", leader, token=term)
         done = c.elect(leader, verb, *heirs[:1] if verb == "transfer" else ())
-        if is_late(done):  # a slow machine may prevent the named member, or all others, from taking over in time
+        if is_late(done):  # slow members may not take over in time
             leader, term = c.leader()
             continue
         holds(f"elect {verb}:", done.returncode == 0, done.stderr)
@@ -206,8 +206,8 @@ def handed_over(c):
 
 @fault()
 def ordered_on_a_bad_network(c):
-    """A member sends an order again if the order is lost on its way to the leader. If the machine is too slow for that second
-    attempt, the case gives the order once more."""
+    """A member sends an order again if it is lost on its way to the leader. If the machine is too slow even then, the case
+    repeats the order once."""
     c.begin()
 
     def carried_out():
@@ -292,11 +292,11 @@ def leader_is_the_bridge(c):
 
 @fault()
 def leader_beyond_the_bridge(c):
-    """The members are cut into two sides, but one member, the bridge, hears both sides. The leader and its side have a majority
-    only together with the bridge."""
+    """The members are cut into two sides, but one member, the bridge, hears both. The leader's side has a majority only with
+    the bridge."""
     before = c.begin()
     rest = c.others(before[0])
-    mine = 1 + (len(c.names) - 1) // 2 - 1  # these members are a majority together with the bridge and the leader
+    mine = 1 + (len(c.names) - 1) // 2 - 1  # a majority together with the bridge and the leader
     one, other = [before[0], *rest[1:mine]], rest[mine:] if mine > 1 else rest[1:]
     c.part(one, other)
     sees_down(c, before[0], *other)
@@ -395,7 +395,7 @@ def state_rolled_back(c):
     for name in c.others(follower):
         wait(f"{name} sees that {follower} is back", lambda: peers(c, name).get(follower, {}).get("up"))
     c.kill(follower)
-    for name in c.others(follower):  # otherwise the other members might treat the second process as a clone
+    for name in c.others(follower):  # otherwise the second process might look like a clone to the other members
         sees_down(c, name, follower)
     shutil.copy2(kept, c.state(follower))
     c.start(follower)
@@ -485,7 +485,7 @@ def wrong_key(c):
     right = key.read_bytes()
     key.unlink()
     run(c.elect_binary, "key", "new", key, "-c", c.folder / c.names[1] / "elect.conf")
-    key.write_text("1" + key.read_text()[1:])  # the key has the same number, so that the daemon tries the key
+    key.write_text("1" + key.read_text()[1:])  # the same number, so that the daemon tries the key
     c.start(*c.names)
     c.watch()
     before = c.leader(among=c.others(odd))
@@ -526,8 +526,8 @@ def wrong_configuration(c):
 
 @fault(extra=("twin",))
 def duplicate_id(c):
-    """A second machine takes the place of a member in the network, with the same address and a copy of the state file that this
-    member had before its first start."""
+    """A second machine takes a member's place in the network, with the same address and a copy of its state file from before
+    its first start."""
     before = c.begin()
     follower = a_follower(c, before[0])
     twin, hub = c.space("twin"), c.space("hub")
@@ -539,8 +539,8 @@ def duplicate_id(c):
     c.daemons["twin"] = c.launch(follower, machine="twin", folder="twin")
     holds("the second process with an id must exit with 78", c.ended("twin") == 78)
     said = " ".join(entry["cause"] for entry in c.events("twin", "stopped"))
-    # On a slow machine the other members may not hear this second process until they have stopped hearing the first one. They then
-    # report that the second process has an old state file.
+    # On a slow machine the other members may not hear this second process until they have lost the first one. They then report
+    # that its state file is older.
     holds("it must log the reason:", "another process with the same id is running" in said or "state file is older" in said, said)
     same(c, before, c.others(follower))
     run("ip", "netns", "exec", twin, "ip", "link", "set", "net0", "down")
@@ -603,7 +603,7 @@ def killed_without_a_mandate(c):
 # ---- the list of cases ----
 
 def cases():
-    """Returns cases in which every fault occurs once, and every number of members occurs with every algorithm. make soak runs all
+    """Returns cases with every fault once, and every number of members with every algorithm. make soak runs all
     combinations."""
     kinds = list(itertools.product(SIZES, ALGORITHMS))
     return ["/".join((name, *kinds[i * 5 % len(kinds)])) for i, name in enumerate(FAULTS)]
@@ -642,7 +642,7 @@ def one_case(elect, case):
 
 
 def matrix(seed):
-    """Returns all combinations of a fault, a number of members and an algorithm, in an order that depends on the seed."""
+    """Returns all combinations of fault, number of members and algorithm, in an order that depends on the seed."""
     every = ["/".join(case) for case in itertools.product(FAULTS, SIZES, ALGORITHMS)]
     random.Random(seed).shuffle(every)
     return every

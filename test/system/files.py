@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the files that a member needs, on loopback: files.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests a member's files, on loopback: files.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases run elect config, init and readmit, with configurations, keys and states that are missing, damaged, unreadable or from
+The cases run elect config, init and readmit with configurations, keys and states that are missing, damaged, unreadable or from
 another cluster."""
 
 import grp
@@ -87,19 +87,18 @@ def init_and_readmit(_):
 
 
 UNPRIVILEGED = 65534
-# The verbs that need the configuration and the sockets of a running member.
+# Verbs that need the configuration and the sockets of a running member.
 ASKING = (["status"], ["is-leader"], ["leader"], ["members"], ["watch"], ["history"], ["explain"], ["doctor"], ["key", "list"])
 TELLING = (["resign"], ["transfer", "b"], ["pause"], ["resume"], ["reload"])
 
 
 @case
 def permissions(_):
-    """If a user may not access a file, a folder or a socket, the error message names it, and names the user or group that may
-    access it."""
+    """If a user may not access a file, folder or socket, the error message names it and the user or group that may."""
     need_root()
     group = next(g for g in grp.getgrall() if g.gr_gid not in (0, UNPRIVILEGED))
     with LocalCluster() as p:
-        command = p.folder.parent / f"{p.folder.name}-elect"  # a folder that other users may search
+        command = p.folder.parent / f"{p.folder.name}-elect"
         shutil.copy(ELECT, command)
         os.chmod(command, 0o755)
 
@@ -143,7 +142,7 @@ def permissions(_):
                 denied(words, p.folder / "key", f"which may read {p.folder / 'key'}\n", 78)
             denied(["init", "-c", p.folder / "of" / "elect.conf", "--new-cluster", "a=127.0.0.1:1"], p.folder / "of",
                    f"which may create files in {p.folder}\n", 74)
-            with tempfile.TemporaryDirectory(dir="/") as hooks:  # the daemon's user may not search this folder
+            with tempfile.TemporaryDirectory(dir="/") as hooks:  # not searchable for the daemon's user
                 os.chmod(hooks, 0o710)
                 p.edit("[cluster]\n", f"[cluster]\non-leader = {hooks}/hook\n")
                 os.chown(p.folder / "state", UNPRIVILEGED, UNPRIVILEGED)
@@ -158,8 +157,8 @@ def permissions(_):
 
 @case
 def sockets_by_path(_):
-    """With -S a command accepts the path of any of a member's sockets, and finds the other sockets by itself. If the path is wrong,
-    the error message names it."""
+    """-S takes the path of any of a member's sockets, and finds the others from it. If the path is wrong, the error message
+    names it."""
     with LocalCluster() as p:
         p.begin()
         for path in (p.conf, p.folder):
@@ -254,7 +253,7 @@ def bad_states(_):
         wait("the daemon runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        second = run("daemon", "-c", moved, "--id", "a")  # the second daemon waits for the first one, reports why, and gives up
+        second = run("daemon", "-c", moved, "--id", "a")  # waits for the first daemon, reports why, and gives up
         waits, *complaint = second.stderr.splitlines(keepends=True)
         holds("the daemon reports why it waits", "waits at most " in waits and "member-1.state is in use by process" in waits, second.stderr)
         second.stderr = "".join(complaint)
@@ -371,10 +370,10 @@ def names_are_looked_up(_):
         os.unlink(p.state("e"))
         expect("init", refused_init(p, "e"), 1, err="other members remember it")  # elect init also queries members with a host name
         expect("readmit", p.elect("e", "readmit"), 0, out="has a new state")
-        p.state("e").write_bytes(first)  # the member's state from before its first start
+        p.state("e").write_bytes(first)  # from before the member's first start
         p.start("e")
         wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # restarts the member repeatedly, as a service manager would
+        for _ in range(8):  # restarts it repeatedly, as a service manager would
             p.refused("the daemon was told to stop", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")
@@ -387,7 +386,7 @@ def names_are_looked_up(_):
 
 @case
 def unwise_settings_are_logged(_):
-    """The log warns about a cluster of two voters, and about a member whose address cannot be resolved."""
+    """The log warns about a cluster of two voters and about a member's address that cannot be resolved."""
     with LocalCluster("ab") as p:
         p.conf.write_text(re.sub(r"(\[member b\](?:\n(?!\[).*)*?\naddress = )127.0.0.1:", r"\1no-such-host.invalid:",
                                  p.conf.read_text()))
@@ -404,8 +403,8 @@ def unwise_settings_are_logged(_):
 
 @case
 def init_queries_for_longer_than_a_renewal(_):
-    """elect init sends its first query before it has a session with the other members. They therefore hear only the second query,
-    which is sent one renewal interval later."""
+    """elect init sends its first query before it has a session with the other members, so they hear only the second one, a
+    renewal interval later."""
     with LocalCluster(times="lease = 30s\nrenewal = 5s\ndelay = 20ms\nmax-lease = 40s\n") as p:
         p.begin()
         p.kill("a")
@@ -415,8 +414,8 @@ def init_queries_for_longer_than_a_renewal(_):
 
 @case
 def init_waits_for_a_late_member(_):
-    """elect init for member c must wait for the answer of member a, which remembers c but answers late. Meanwhile member b, which
-    has never met c, answers often."""
+    """Member a remembers c, but answers late: elect init for c must wait for it. Meanwhile member b, which has never met c,
+    answers often."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         p.start("a", "c")
         p.leader()
@@ -426,8 +425,8 @@ def init_waits_for_a_late_member(_):
         os.unlink(p.state("c"))
 
         def asked():
-            """Runs elect init and returns its process. Returns None if elect init exited with 0, because the late member did not
-            answer in time on this busy machine."""
+            """Runs elect init and returns its process, or None if it exited with 0 because the late member did not answer in
+            time on this busy machine."""
             before = p.log("b").count("c has lost its state")
             signal_both(p.daemons["a"], signal.SIGSTOP)
             asking = subprocess.Popen([ELECT, "init", "-c", str(p.conf), "--id", "c"], stderr=subprocess.PIPE, text=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests a member, its guardian, and work under its mandate: guardian.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases kill member, guardian and work in any order and at any moment. No other member may lead while permitted work may still be
-running, and members must not wait for a leader whose death was reported. The suite itself connects to the daemon in place of real
-workers (lib/run_socket.py), so that a worker can be slow, be silent, or disconnect at any moment."""
+The cases kill member, guardian and work in any order and at any moment. No other member may lead while permitted work may still
+run, and members must not wait for a leader whose death was reported. The suite itself connects to the daemon in place of real
+workers (lib/run_socket.py), so that a worker can be slow, be silent or disconnect at any moment."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ from lib.processes import LIMIT, die_with_parent, member_of, signal_both, state,
 from lib.run_socket import FORMAT, LOOSE, Lookout, NOW, Talker, UNHEALTHY, Words, YIELDS, clock  # noqa: E402
 from lib.status_socket import answer, ask  # noqa: E402
 
-LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # this lease is so long that its end is never mistaken for a testament
+LONG = "lease = 30s\nrenewal = 3s\nmax-lease = 40s\n"  # so long that its end is never mistaken for a death report
 MIDDLE = "lease = 8s\nrenewal = 1s\nmax-lease = 10s\n"  # for cases that wait for the end of a lease
 LEASE, MIDDLE_LEASE = 30_000_000, 8_000_000  # microseconds
 BURST, PERIOD = 20, 0.05  # pace.h
@@ -36,13 +36,13 @@ SHORT = "lease = 500ms\nrenewal = 150ms\nmax-lease = 1s\n"
 
 
 class Watched(LocalCluster):
-    """A cluster with a long lease, whose leader is about to suffer a fault."""
+    """A cluster with a long lease and a leader that is about to suffer a fault."""
 
     def __init__(self, options=LONG, **more):
         super().__init__(times="delay = 10ms\n" + options, **more)
 
     def begin(self):
-        self.first, self.term = super().begin()  # now all members follow, so the testament of the new term is for all of them
+        self.first, self.term = super().begin()  # all members follow now, so the new term's death report reaches all of them
         return self.first, self.term
 
     def pid(self, name):
@@ -64,8 +64,7 @@ class Watched(LocalCluster):
         os.kill(self.pid(name or self.first), signal.SIGKILL)
 
     def times_in_history(self, text):
-        """Returns how many times the text was logged. If the log has counted similar entries instead of repeating them, these are
-        included."""
+        """Returns how many times the text was logged, including repeated entries that the log only counted."""
         said = ask(self.socket(self.first), {"verb": "history"})
         return sum(1 + e.get("repeated", 0) for e in said["history"] if text in e["text"]) if said else 0
 
@@ -74,8 +73,7 @@ class Watched(LocalCluster):
 
 
 def talker_of(user, path):
-    """Connects to the socket as the given user. The kernel continues to report this user to the daemon as long as the connection
-    exists."""
+    """Connects to the socket as the given user, whom the kernel reports to the daemon until the connection ends."""
     os.seteuid(user)
     try:
         return Talker(path)
@@ -84,8 +82,8 @@ def talker_of(user, path):
 
 
 def use_up_burst(t):
-    """Starts work repeatedly, until the daemon refuses because the user's burst is used up. If the daemon never refuses, checks
-    that this machine was too slow to exceed the permitted rate."""
+    """Starts work until the daemon refuses because the user's burst is used up. If it never refuses, checks that this machine
+    was too slow to exceed the permitted rate."""
     begun = time.monotonic()
     for _ in range(1000):
         said = t.hold(flags=NOW)
@@ -98,8 +96,8 @@ def use_up_burst(t):
 
 
 def yield_until_another_leads(t, look):
-    """Makes the run yield until another member leads. If the other members are too slow to take over, the same member leads again,
-    and the run must yield once more."""
+    """Makes the run yield until another member leads. If the others are too slow to take over, the same member leads again, and
+    the run yields again."""
     def another_leads():
         t.say("RESIGN", group="main")
         said = t.until_hears("DONE", "REFUSED")
@@ -142,7 +140,7 @@ def both_killed(_):
 
 @case
 def waits_for_the_lock(_):
-    """While another process uses its state file, a daemon waits. It queries that process only once, and starts when the file is
+    """A daemon waits while another process uses its state file. It queries that process only once, and starts when the file is
     free."""
     with LocalCluster("a") as p, socket.socket(socket.AF_UNIX) as door, open(p.state("a"), "r+b") as held:
         fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
@@ -165,8 +163,8 @@ def waits_for_the_lock(_):
 
 @case
 def guardian_killed(_):
-    """When its guardian dies, the member waits until the work has stopped, hands leadership over and exits. If another daemon is
-    started for this member in the meantime, that daemon waits until the first one's member has exited."""
+    """When its guardian dies, the member waits until the work has stopped, hands over and exits. Another daemon that is started
+    for this member meanwhile waits until it has exited."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -177,7 +175,7 @@ def guardian_killed(_):
                 p.daemons[p.first].kill()
                 p.daemons[p.first].wait()
                 holds("the work is told to stop", t.until_hears("STOP"))
-                p.start(p.first)  # the next daemon
+                p.start(p.first)
                 wait("the next daemon waits", lambda: f"member-{p.number(p.first)}.state is in use by process {member}" in p.log(p.first))
                 holds("no other leads while it works", look.seen is None and not is_dead(member), look.seen)
                 t.empty()
@@ -196,7 +194,7 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_with_work_that_does_not_stop(_):
-    """If the work of a member without a guardian does not stop, no other member leads before the lease ends."""
+    """one message per group: more than the channel can hold"""
     with Watched(MIDDLE) as p:
         p.begin()
         member = p.pid(p.first)
@@ -261,8 +259,8 @@ def guardian_stopped(_):
 
 @case
 def guardian_too_late(_):
-    """A guardian is stopped until the lease of its dead member has ended. When it is continued, it sends no release message
-    (testament). Another member has led since then, and may itself have stopped leading."""
+    """A guardian is stopped until its dead member's lease has ended. When it continues, it sends no death report: another
+    member has led since, and may itself have stopped leading."""
     with Watched(MIDDLE) as p:
         p.begin()
         p.daemons[p.first].send_signal(signal.SIGSTOP)
@@ -306,7 +304,7 @@ def holder(_):
             holds("the other run may not", third.until_hears("GO", patience=0.2) is None)
             look = p.lookout()
             p.kill_member()
-            holds("the run only sees its connection end", second.until_hears("LOST", "STOP") is None)  # the connection just ends
+            holds("the run only sees its connection end", second.until_hears("LOST", "STOP") is None)
             time.sleep(0.3)
             holds("the others wait for the work", look.seen is None and not p.testament_came(), look.seen)
             stopped = clock()
@@ -318,8 +316,8 @@ def holder(_):
 
 @case
 def killed_with_a_holder(_):
-    """While work continues after the death of the member, the guardian sends no release message, so the other members wait until
-    the lease ends."""
+    """While work continues after the member's death, the guardian sends no death report, so the others wait until the lease
+    ends."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -333,8 +331,8 @@ def killed_with_a_holder(_):
 
 @case
 def holder_without_a_word(_):
-    """A run disconnects without reporting that its work has ended, so the work may still be running. The guardian therefore sends
-    no release message, and no other work starts before the deadline of this work."""
+    """A run disconnects without reporting that its work has ended, so the work may still be running. The guardian sends no
+    death report, and no other work starts before this work's deadline."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -355,8 +353,8 @@ def holder_without_a_word(_):
 
 @case
 def loose_holder(_):
-    """Some work is not killed when its member loses leadership (LOOSE). The guardian cannot release the lease of a dead member
-    while such work runs, but can do so again after the work has ended."""
+    """Some work is not killed when its member loses leadership (LOOSE). The guardian cannot release a dead member's lease while
+    such work runs, but can after it has ended."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -381,10 +379,10 @@ def loose_holder(_):
 
 @case
 def two_loose_runs(_):
-    """The work of two runs is not killed when the member loses leadership (LOOSE). One run has to wait because its user has started
-    too much work. It must not overtake the other run if the guardian has already registered that run. While either of them works,
-    the guardian cannot release the lease."""
-    need_root()  # for two users
+    """Two runs whose work is not killed when the member loses leadership (LOOSE). One run must wait because its user has
+    started too much work. It must not overtake the other run once the guardian has registered that one. While either works, the
+    guardian cannot release the lease."""
+    need_root()
     with Watched() as p:
         p.begin()
         for folder in (p.folder, p.folder / "state"):
@@ -398,7 +396,7 @@ def two_loose_runs(_):
                 for t in (paced, free):
                     t.say("HOLD", group="main", flags=LOOSE)
                     holds("the run waits", t.until_hears("WAIT"))
-                time.sleep(0.1)  # wait until the first user may start work again
+                time.sleep(0.1)  # until the first user may start work again
                 paced.ask()
                 guardian.send_signal(signal.SIGCONT)
                 first = wait("one run works", lambda: next((t for t in (free, paced) if t.until_hears("GO", patience=0.05)), None))
@@ -419,7 +417,7 @@ def two_loose_runs(_):
 
 @case
 def unhealthy_run_that_the_guardian_knows(_):
-    """An unhealthy run does not prevent a healthy run on the same member from working."""
+    """An unhealthy run does not keep a healthy run on the same member from working."""
     with Watched() as p:
         p.begin()
         guardian = p.daemons[p.first]
@@ -445,7 +443,7 @@ def unhealthy_run_that_the_guardian_knows(_):
 
 @case
 def resigns(_):
-    """A leader that resigns keeps renewing its lease until the work has stopped, and then hands over."""
+    """A leader that resigns renews its lease until the work has stopped, and then hands over."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -479,8 +477,8 @@ def resigns(_):
 
 @case
 def yields_after_the_last_promise(_):
-    """A run disconnects because all of its processes are killed. Some of its work may survive, so the member stays leader until the
-    lease of the run has ended, and only then hands over. With --on-exit hold the member does not hand over."""
+    """A run disconnects because all its processes are killed. Some of its work may survive, so the member stays leader until
+    the run's lease has ended, and only then hands over. With --on-exit hold it does not hand over."""
     for flags in (YIELDS, 0):
         with Watched(MIDDLE) as p:
             p.begin()
@@ -499,7 +497,7 @@ def yields_after_the_last_promise(_):
 
 @case
 def terminated(_):
-    """A daemon that is told to end exits only when the work has stopped."""
+    """A daemon that is told to exit waits until the work has stopped."""
     with Watched() as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -517,8 +515,7 @@ def terminated(_):
 
 @case
 def work_does_not_answer(_):
-    """If work neither stops nor answers when the daemon tells it to stop, the other members wait until the lease of the work has
-    ended, but no longer."""
+    """If work neither stops nor answers when told to stop, the other members wait until its lease has ended, but no longer."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -532,9 +529,9 @@ def work_does_not_answer(_):
 
 
 def run_loses_its_leader(disturb):
-    """The member beside a healthy run loses leadership, but notices this late. All messages about the loss must be true. On a slow
-    machine the daemon may log that the run has not stopped yet, but must later log that the run has stopped. The daemon must not
-    report that the run died, and the run must not report that the daemon died."""
+    """A healthy run's member loses leadership, but notices this late. All messages about the loss must be true. On a slow
+    machine the daemon may log that the run has not stopped yet, but must later log that it has. The daemon must not report that
+    the run died, nor the run that the daemon died."""
     with Watched(MIDDLE) as p:
         p.begin()
         with open(p.folder / "run.log", "w") as log:
@@ -570,8 +567,8 @@ def run_of_a_leader_that_is_cut_off(_):
 
 @case
 def told_after_its_lease(_):
-    """A run may not learn until the end of its lease that its member no longer leads. Even then it can report that its work has
-    ended, and wait until it may work again."""
+    """A run may not learn that its member no longer leads until its lease has ended. Even then it can report the end of its
+    work, and wait until it may work again."""
     with Watched(MIDDLE) as p:
         p.begin()
         with Talker(p.run_socket()) as t:
@@ -602,7 +599,7 @@ def run_of_a_leader_that_is_paused(_):
 
 @case
 def guardian_dies_before_it_registers_a_run(_):
-    """If the guardian dies before it has registered a run, the work of this run never starts, and the member hands over."""
+    """If the guardian dies before it has registered a run, the run's work never starts, and the member hands over."""
     with Watched() as p:
         p.begin()
         member = p.pid(p.first)
@@ -622,8 +619,8 @@ def guardian_dies_before_it_registers_a_run(_):
 
 @case
 def reports_its_end_and_disconnects(_):
-    """If a run has disconnected, the daemon still reads the run's last report, even if the run did not read every answer. The
-    channel to the run is then returned to the guardian."""
+    """The daemon still reads the last report of a run that has disconnected, even if the run did not read every answer. The
+    guardian then gets the channel back."""
     with Watched() as p:
         p.begin()
         for _ in range(20):
@@ -638,7 +635,7 @@ def reports_its_end_and_disconnects(_):
         holds("no other end is reported", "without reporting" not in p.log(p.first), p.log(p.first)[-900:])
         kept = [Talker(p.run_socket()) for _ in range(3)]
         channels = []
-        for i in range(300):  # the case opens more channels than the guardian can hold
+        for i in range(300):  # more channels than the guardian can hold
             t = kept[i % 3]
             holds("the work may start", t.hold().word == "GO", i)
             channels.append(t.channel)
@@ -654,7 +651,7 @@ def reports_its_end_and_disconnects(_):
 
 @case
 def children_ignored(_):
-    """The daemon works even if its supervisor ignores SIGCHLD, a setting that the daemon inherits."""
+    """The daemon works even if its supervisor ignores SIGCHLD, which it inherits."""
     with Watched() as p:
         for name in p.names:
             with open(p.folder / f"{name}.log", "a") as log:
@@ -707,7 +704,7 @@ def client(_):
             look = p.lookout()
             p.kill_member()
             holds("the testament is not delayed", look.wait() and p.testament_came())
-    with Watched(MIDDLE) as p:  # a client's lease is also respected during a hand-over
+    with Watched(MIDDLE) as p:  # a client's lease also counts during a hand-over
         p.begin()
         with Talker(p.run_socket()) as t:
             until = t.ask("LEASE")
@@ -720,7 +717,7 @@ def client(_):
 
 @case
 def client_library(_):
-    """The example clients work while the member beside them leads. Another member may lead only after the clients have stopped."""
+    """The example clients work while their member leads. Another member may lead only after they have stopped."""
     built = os.path.dirname(os.path.abspath(ELECT))
     programs = [[sys.executable, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples/client.py")],
                 [os.path.join(built, "examples/client")]]
@@ -775,7 +772,7 @@ def configured(_):
 
 @case
 def several_groups(_):
-    """If the guardian cannot release the lease of one group, it still releases the lease of the other group."""
+    """If the guardian cannot release one group's lease, it still releases the other's."""
     with Watched(groups=("main", "other")) as p:
         p.begin()
         p.transfer(p.first, 1)
@@ -808,7 +805,7 @@ def refused(_):
             said = t.until_hears("TOLD")
             holds("a run that holds no office gets no lease", said.left == 0 and said.stamp == 5)
         good = Words("LEASE", group="main").pack()
-        group = good.index(b"main")  # in a bad packet, the name at this place has no terminator
+        group = good.index(b"main")  # here the name in a bad packet has no terminator
         for bad in (good[:-1], good + b"x", b"", b"x" * FORMAT.size, good[:4] + b"\x40" + good[5:], good[:4] + b"\x08" + good[5:],
                     good[:group] + b"g" * 64 + good[group + 64:], good[:5] + b"\xff" + good[6:], b"\0" * 60000):
             with Talker(p.run_socket()) as t:
@@ -818,7 +815,7 @@ def refused(_):
                     t.socket.shutdown(1)
                 said = t.hear()
                 holds("the connection is closed", said is not None and said.word == "END", bad[:16], said)
-        with Talker(p.run_socket()) as t:  # bad packets may contain descriptors, which the daemon must close
+        with Talker(p.run_socket()) as t:  # bad packets may carry descriptors, which the daemon must close
             import socket as sockets
             for _ in range(200):
                 sockets.send_fds(t.socket, [good], [0, 1, 2])
@@ -849,8 +846,8 @@ def refused(_):
 
 @case
 def peers_restart(_):
-    """The guardian's release message also reaches members that have restarted since the leader was elected, and that therefore have
-    new sessions."""
+    """The guardian's death report also reaches members that have restarted since the election and therefore have new
+    sessions."""
     with Watched() as p:
         p.begin()
         for name in [n for n in p.names if n != p.first]:
@@ -881,8 +878,8 @@ def end(pid):
 
 
 def killed_at(p, who, call, number, flags):
-    """Kills the leader or its guardian when it makes the system call `call` for the `number`-th time. If the guardian is killed,
-    the leader is killed next. Later reports that the work has ended."""
+    """Kills the leader or its guardian at its `number`-th system call `call`. After the guardian, kills the leader, too. Later
+    reports that the work has ended."""
     member, guardian = p.pid(p.first), p.daemons[p.first].pid
     pid = member if who == "member" else guardian
     tracer = subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}",
@@ -893,7 +890,7 @@ def killed_at(p, who, call, number, flags):
         try:
             t = Talker(p.run_socket())
         except OSError:
-            return is_dead(pid)  # in this case the daemon never saw the connection
+            return is_dead(pid)  # the daemon never saw the connection
         with t:
             t.say("HOLD", group="main", flags=flags)
             said = wait("the run works, or its member is dead, or another member leads",
@@ -907,7 +904,7 @@ def killed_at(p, who, call, number, flags):
             for one in (member, guardian) if who == "guardian" else (member,):
                 end(one)
             t.until_hears("LOST")  # hears LOST, or the end of the connection
-            time.sleep(0.05)  # the work continues during this time
+            time.sleep(0.05)
             stopped = clock()
             if until:
                 holds("no other member led during the work", look.seen is None or look.seen[0] >= min(stopped, until), look.seen, stopped, until)
@@ -925,8 +922,8 @@ def killed_at(p, who, call, number, flags):
 
 
 def calls_made(who, flags):
-    """Returns the system calls that the process makes between the request of a run to start its work and the start of the work.
-    Each element is (name, n) for the n-th call with that name."""
+    """Returns the system calls that the process makes between a run's request to start its work and the start, as (name, n) for
+    the n-th call with that name."""
     with Watched() as p:
         p.begin()
         pid = p.pid(p.first) if who == "member" else p.daemons[p.first].pid

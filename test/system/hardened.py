@@ -1,5 +1,5 @@
-"""Checks that the installed files are hardened as far as this compiler can: a position-independent executable whose tables are
-read-only at run time, with stack protection and checked copies. Also checks that the libraries export only the functions in their
+"""Checks that the installed files are hardened as far as this compiler can: position-independent, with tables that are
+read-only at run time, stack protection and checked copies. Also checks that the libraries export only the functions in their
 headers."""
 
 import re

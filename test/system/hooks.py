@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests the hooks that a member runs when the leader changes: hooks.py ELECT [CASE ... | --list] [--jobs N]
 
-Hooks run in order, one at a time and with a time limit, and always for the current leader. A hook runs only if no other user can
-change the file or its path. The hook of this suite is a script that records when it begins and ends, and executes the content of a
-file beside the script."""
+Hooks run in order, one at a time, with a time limit, and always for the current leader. A hook runs only if no other user can
+change the file or its path. The suite's hook is a script that records when it begins and ends, and executes the content of a
+file beside it."""
 
 import collections
 import contextlib
@@ -38,7 +38,7 @@ elif [ -e "FOLDER/$ELECT_HOOK" ]; then . "FOLDER/$ELECT_HOOK"; fi
 note ends
 exit ${status:-0}
 """
-PATIENT = "hook-timeout = 600s\n"  # this timeout is for cases in which no hook may time out on a slow machine
+PATIENT = "hook-timeout = 600s\n"  # for cases where no hook may time out on a slow machine
 Note = collections.namedtuple("Note", "what node hook group leader term token pid at count status")
 
 
@@ -63,26 +63,25 @@ class Hooked(LocalCluster):
         new.rename(path)
 
     def all_notes(self):
-        """Returns the notes of all hooks in the order in which they were written. A hook writes a note when it begins, and another
-        note just before it ends."""
+        """Returns all notes in the order written. A hook writes one when it begins, and another just before it ends."""
         return [Note(*line.split(" ")) for line in self.noted.read_text().rpartition("\n")[0].splitlines()]
 
     def notes(self, node=None, begun=True):
-        """Returns the notes that hooks wrote when they began or, if `begun` is false, when they ended. With `node`, returns only
-        the notes of that member."""
+        """Returns the notes that hooks wrote when they began or, if `begun` is false, when they ended. `node` limits them to
+        one member."""
         return [note for note in self.all_notes() if (note.what == "begins") == begun and node in (None, note.node)]
 
     def hooks_of(self, node):
         return [note.hook for note in self.notes(node)]
 
     def one_at_a_time(self):
-        """Checks for each member and group that a hook ends before the next hook begins, and that hooks have no arguments."""
+        """Checks for each member and group that a hook ends before the next one begins, and that hooks get no arguments."""
         runs, cut_short = {}, set()
         for note in self.all_notes():
             holds("no arguments", note.count == "1", note)
             where = note.node, note.group
             if note.what == "begins":
-                before = runs.get(where)  # a hook without a note of its end must have been killed
+                before = runs.get(where)  # a hook without a note of its end was killed
                 holds("one at a time", before is None or not is_hook(before, self.program), note)
                 cut_short |= {(where, before)} if before else set()
                 cut_short -= {(where, note.pid)}
@@ -92,9 +91,9 @@ class Hooked(LocalCluster):
                 runs[where] = None
 
     def settled(self):
-        """Waits until on-leader has been started on the leader, and returns (leader, token of that hook). The leader's current term
-        may be larger than this token, because a leader that succeeds itself in a larger term runs no hook for the new term. A slow
-        machine may elect another leader in the meantime."""
+        """Waits until on-leader has started on the leader, and returns (leader, token of that hook). A leader that succeeds
+        itself in a larger term runs no hook for it, so its term may be larger than the token. A slow machine may elect another
+        leader meanwhile."""
         def found():
             leader, _ = self.leader()
             turns = [n for n in self.notes(leader) if n.hook in ("on-leader", "on-follower")]
@@ -102,8 +101,7 @@ class Hooked(LocalCluster):
         return wait("the hooks of the leader were run", found)
 
     def promised(self):
-        """Returns (leader, token, until) of a leader that has started on-leader, and whose lease does not end before the time
-        `until`."""
+        """Returns (leader, token, until) of a leader that has started on-leader and has a lease until `until` or later."""
         def found():
             leader, token = self.settled()
             now, said = clock(), ask(self.socket(leader), {"verb": "is-leader"})
@@ -112,12 +110,12 @@ class Hooked(LocalCluster):
         return wait("a leader keeps its office", found)
 
     def undone_before(self, former, term, note, until):
-        """Checks that on-follower of the former leader ended, or that the lease ended, before this note was written. Returns True
-        if the lease had ended."""
+        """Checks that the former leader's on-follower or its lease had ended when this note was written. Returns True if it was
+        the lease."""
         all_of_it = self.all_notes()
         undone = [i for i, n in enumerate(all_of_it) if
                   (n.what, n.node, n.hook, n.token) == ("ends", former, "on-follower", str(term))]
-        waited = float(note.at) * 1e6 >= until - 20000  # the clock of the note has a resolution of 10 ms
+        waited = float(note.at) * 1e6 >= until - 20000  # the note's clock has a resolution of 10 ms
         holds("on-follower ended before", waited or (undone and undone[0] < all_of_it.index(note)), note, until, all_of_it)
         return waited
 
@@ -130,8 +128,8 @@ def is_hook(pid, program):
 
 
 def lost_its_lease(p, name, since=0):
-    """Returns True if the log shows that the leader lost its lease, because its machine stalled. In this case a hook may have ended
-    too late, and the member may lead again before it could run on-follower."""
+    """Returns True if the log shows that the leader lost its lease in a stall. A hook may then have ended too late, and the
+    member may lead again before it could run on-follower."""
     log = p.log(name)[since:]
     return "not renewed in time" in log or "has run out" in log
 
@@ -154,7 +152,7 @@ def in_order(_):
 
 
 def each_in_order(p, name):
-    """Checks that the hooks of a leader ran in the order pre-leader, on-leader, on-follower, and that a member that never led ran
+    """Checks that a leader's hooks ran in the order pre-leader, on-leader, on-follower, and that a member that never led ran
     only on-leader-change."""
     asked = led = None
     for note in p.notes(name):
@@ -185,8 +183,8 @@ def declines(_):
         wait("the member that agrees leads", lambda: p.group("a").get("leads") or others())
 
         def said():
-            """Returns True if member b or c has declined to lead. If neither was elected yet, because member a was elected first,
-            transfers leadership from a to b."""
+            """Returns True if b or c has declined to lead. If neither was elected yet because a was elected first, transfers
+            leadership from a to b."""
             if not any(n.node in "bc" and n.hook == "pre-leader" for n in p.notes()):
                 p.elect("a", "transfer", "b")
             return any("pre-leader exited with status 1: this member declines" in p.log(n) for n in "bc")
@@ -198,8 +196,8 @@ def declines(_):
 
 @case
 def all_decline(_):
-    """If all members decline to lead, leadership does not move from one to the next as fast as possible. From its second failure
-    on, a member must wait after each failure before it may lead again. Each wait is twice as long as the previous one."""
+    """If all members decline to lead, leadership does not move between them as fast as possible. From its second failure on, a
+    member waits after each failure before it may lead again, each time twice as long."""
     for hook, words in (("pre-leader", "this member declines"), ("on-leader", "this member resigns")):
         with Hooked() as p:
             p.does(hook, "status=2")
@@ -217,8 +215,8 @@ def all_decline(_):
 
 @case
 def while_pre_leader_runs(_):
-    """A member tells no client that it leads until its pre-leader hook agrees. If the member loses leadership while the hook runs,
-    it does not wait for the hook."""
+    """A member tells no client that it leads until its pre-leader hook agrees. If it loses leadership meanwhile, it does not
+    wait for the hook."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("pre-leader", "while [ ! -e FOLDER/go ]; do sleep 0.02; done".replace("FOLDER", str(p.hooks)))
         p.start()
@@ -241,8 +239,7 @@ def while_pre_leader_runs(_):
 
 @case
 def fails_repeatedly(_):
-    """on-leader runs again after exit status 1, but not after 2. A leader whose on-leader exits with 2 cannot begin its work and
-    resigns."""
+    """on-leader runs again after exit status 1, but not after 2: that leader cannot begin its work and resigns."""
     with Hooked() as p:
         p.does("on-leader", "n=$(cat FOLDER/count 2>/dev/null || echo 0); echo $((n+1)) > FOLDER/count; [ $n -ge 2 ] || status=1"
                .replace("FOLDER", str(p.hooks)))
@@ -269,7 +266,7 @@ def fails_repeatedly(_):
 
 
 def outcomes(p, name):
-    """Returns {token: [exit status of each on-leader hook that ran with this token]}. The status is None if the hook was killed."""
+    """Returns {token: [exit status of each on-leader hook with this token]}, with None for a hook that was killed."""
     found = {}
     for note in p.all_notes():
         if (note.node, note.hook) == (name, "on-leader"):
@@ -308,7 +305,7 @@ def belongs(pid, folder, words):
 
 @case
 def nothing_is_left(_):
-    """Processes that a hook leaves behind are killed when the hook ends."""
+    """Processes that a hook leaves behind are killed when it ends."""
     with Hooked() as p:
         p.does("on-leader", f"cd {p.hooks}; for i in 1 2 3; do setsid sleep 987 >/dev/null 2>&1 & echo $! >> {p.hooks}/pids; done")
         p.start()
@@ -366,9 +363,8 @@ def guardian_killed(_):
         p.start()
 
         def begun():
-            """Returns a leader whose on-leader has ended. If the guardian died earlier, the others would wait until the lease ends.
-            A new leader runs on-leader-change only after on-leader, so a note of on-leader-change shows that on-leader has
-            ended."""
+            """Returns a leader with its on-leader ended, as on-leader-change, which runs only afterwards, has written a note.
+            If the guardian died earlier, the others would wait until the lease ends."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -388,7 +384,7 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_and_not_undone(_):
-    """The other members wait until the lease ends if on-follower fails again and again, or if a hook is running when the guardian
+    """The other members wait until the lease ends if on-follower fails again and again, or if a hook runs when the guardian
     dies."""
     for hook, does in (("on-follower", "status=2"), ("on-leader", "touch FOLDER/runs; sleep 1000")):
         with Hooked(times=TIMES) as p:
@@ -411,9 +407,9 @@ def guardian_killed_and_not_undone(_):
 
 @case
 def guardian_killed_during_on_leader(_):
-    """The guardian dies while its on-leader runs. The member starts on-follower only when this on-leader has ended, because
-    on-leader could otherwise still do something after on-follower. The member waits only until the lease ends, because a stopped
-    hook parent would make it wait forever."""
+    """The guardian dies while its on-leader runs. The member starts on-follower only when on-leader has ended, because
+    on-leader could otherwise act after on-follower. It waits at most until the lease ends, because a stopped hook parent would
+    make it wait forever."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-leader", f"[ -e {p.hooks}/runs ] || {{ echo $ELECT_NODE > {p.hooks}/new; mv {p.hooks}/new {p.hooks}/runs; sleep 1000; }}")
         p.start()
@@ -422,10 +418,10 @@ def guardian_killed_during_on_leader(_):
         guardian = p.daemons[leader].pid
         member = member_of(guardian)
         parent, = set(children(guardian)) - {member}
-        os.kill(parent, signal.SIGSTOP)  # as on a busy machine, the hook parent gets the order to kill its hook, but does not run
+        os.kill(parent, signal.SIGSTOP)  # as on a busy machine, the hook parent is told to kill its hook but does not run
         try:
             left = wait("the rest of the lease is known", lambda: (said := ask(p.socket(leader), {"verb": "is-leader"})) and said.get("left_us"))
-            until = clock() + left - 1000000  # the lease may have been renewed since, but is never shorter
+            until = clock() + left - 1000000  # may have been renewed since, but is never shorter
             p.daemons[leader].kill()
             wait("the member hands over", lambda: p.group(leader).get("state") == "hands over")
             time.sleep(0.3)  # an on-follower that does not wait would start now
@@ -442,8 +438,8 @@ def guardian_killed_during_on_leader(_):
 
 @case
 def stopped_during_on_follower(_):
-    """A service manager that stops a unit sends SIGTERM to all processes of the unit, including hooks. If on-follower is terminated
-    in this way, it must run again."""
+    """A service manager that stops a unit sends SIGTERM to all its processes, including hooks. An on-follower that is
+    terminated like this must run again."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}; sleep 0.5")
         p.start()
@@ -465,7 +461,7 @@ def stopped_during_on_follower(_):
 
 @case
 def stopped_during_on_follower_of_the_guardian(_):
-    """A terminated on-follower must run again. If the member has died, only the guardian can do this."""
+    """An on-follower that was terminated must run again. Only the guardian can do this if the member has died."""
     with Hooked(times=LONG_TIMES) as p:
         p.does("on-follower", f"[ -e {p.hooks}/runs ] || {{ touch {p.hooks}/runs; exec sleep 1000; }}")
         p.start()
@@ -480,7 +476,7 @@ def stopped_during_on_follower_of_the_guardian(_):
 
 
 def everything(pid):
-    """Returns the daemon and all its descendants, which are the processes that its control group would contain."""
+    """Returns the daemon and all its descendants: the processes in its control group."""
     return [pid] + [one for child in children(pid) for one in everything(child)]
 
 
@@ -492,8 +488,8 @@ def stop_unit(pid):
 
 @case
 def guardian_too_late(_):
-    """A guardian is stopped while its member becomes leader and is replaced by another leader. When the guardian is continued, it
-    starts no hook for the former leader."""
+    """A guardian is stopped while its member becomes leader and is replaced by another one. When it continues, it starts no
+    hook for the former leader."""
     with Hooked(("on-leader",)) as p:
         p.start()
         leader, _ = p.settled()
@@ -501,10 +497,10 @@ def guardian_too_late(_):
         guardian, member = p.daemons[other].pid, member_of(p.daemons[other].pid)
         os.kill(guardian, signal.SIGSTOP)
         wait("the guardian is stopped", lambda: state(guardian) == "T")
-        before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # on a slow machine the member may have led before
+        before, offices = len(p.notes(other)), p.log(other).count("became leader in term")  # the member may have led before on a slow machine
         try:
-            # The log also shows an election after which the member has already lost leadership. The member does not become leader a
-            # second time while its guardian is stopped.
+            # The log also shows an election if the member has already lost leadership. It does not become leader again while
+            # its guardian is stopped.
             wait(f"{other} leads", lambda: p.log(other).count("became leader in term") > offices or hand_over(p, other))
             os.kill(member, signal.SIGSTOP)
             third = wait("another member leads", lambda: next((n for n in p.names if n != other and p.group(n).get("leads")), None))
@@ -524,7 +520,7 @@ def guardian_too_late(_):
 
 
 def hand_over(p, to):
-    """Makes the leader hand over, if it still leads. On a slow machine another member may take over."""
+    """Makes the leader hand over if it still leads. On a slow machine another member may take over."""
     for name in p.names:
         if name != to and p.group(name).get("leads"):
             p.elect(name, "transfer", to)
@@ -532,14 +528,14 @@ def hand_over(p, to):
 
 @case
 def hook_parent_killed(_):
-    """All processes of a hook die when the hook parent is killed."""
+    """All of a hook's processes die when the hook parent is killed."""
     with Hooked(("on-leader",), times=LONG_TIMES) as p:
         p.does("on-leader", f"setsid sleep 654 >/dev/null 2>&1 & echo $ELECT_NODE $! > {p.hooks}/left.new; mv {p.hooks}/left.new "
                f"{p.hooks}/left; sleep 1000")
         p.start()
 
         def running():
-            """Returns (member, pid of the process that the hook started, pid of the hook parent) if all three are running."""
+            """Returns (member, pid of the hook's child, pid of the hook parent) if all are running."""
             leader, pid = (p.hooks / "left").read_text().split() if (p.hooks / "left").exists() else (None, None)
             guardian = p.daemons[leader].pid if leader else None
             parents = set(children(guardian)) - {member_of(guardian)} if leader else ()
@@ -555,8 +551,8 @@ def hook_parent_killed(_):
 
 @case
 def hook_parent_stopped(_):
-    """A hook stops its parent process (the hook parent), whose task is to kill the hook. The hook is killed nevertheless, and the
-    daemon does not wait forever."""
+    """A hook stops its parent process, which is to kill it. The hook is killed nevertheless, and the daemon does not wait
+    forever."""
     with Hooked(("on-leader",), names="a") as p:
         p.does("on-leader", "kill -STOP $PPID; exec sleep 653")
         p.start()
@@ -588,19 +584,19 @@ def not_undone_on_resignation(_):
 # ---- many changes ----
 
 def change(p):
-    """Makes the present leader resign. The case fails if this takes too long."""
+    """Makes the present leader resign. Fails if this takes too long."""
     wait("a leader resigns", lambda: any(p.elect(n, "resign").returncode == 0 for n in p.names if p.group(n).get("leads")))
 
 
 def changes_seen(p, name):
-    """Counts how often the member logged that it leads, follows another member, or knows no leader."""
+    """Counts the changes in the member's log: it leads, follows, or knows no leader."""
     return len(re.findall(r"main: [a-z] (?:became leader|follows|has no leader|lost its leader|stopped leading)", p.log(name)))
 
 
 @case
 def flaps(_):
-    """Leadership changes as fast as possible while hooks are slow. Hooks do not run for every past change, but only for the current
-    leader."""
+    """Leadership changes as fast as possible while hooks are slow. Hooks run only for the current leader, not for every past
+    change."""
     with Hooked(("on-leader", "on-follower", "on-leader-change")) as p:
         p.does("on-leader-change", "sleep 0.05")
         p.start()
@@ -613,8 +609,8 @@ def flaps(_):
                 return [h for h in p.hooks_of(n) if h != "on-leader-change"]
             wait("the last hook fits the present leader", lambda: not turns() or
                  turns()[-1] == ("on-leader" if p.group(n).get("leads") else "on-follower"))
-            # A late on-leader may be killed before it writes its first note. As on-follower still runs, two notes of on-follower
-            # may then follow each other.
+            # A late on-leader may be killed before its first note. on-follower still runs, so two of its notes may follow each
+            # other.
             holds("on-leader and on-follower alternate", lost_its_lease(p, n) or all(a != b or a == "on-follower" for a, b in zip(turns(), turns()[1:])), turns())
             told = wait("on-leader-change was run", lambda: p.hooks_of(n).count("on-leader-change"))
             holds("at most one run for each change", told <= changes_seen(p, n), told, changes_seen(p, n))
@@ -623,8 +619,7 @@ def flaps(_):
 
 @case
 def one_for_many(_):
-    """If the leader changes several times while on-leader-change runs, this hook runs only once more, for the leader at that
-    time."""
+    """If the leader changes several times while on-leader-change runs, it runs only once more, for the leader at that time."""
     with Hooked(("on-leader-change",)) as p:
         p.start()
         p.leader()
@@ -639,7 +634,7 @@ def one_for_many(_):
         seen = changes_seen(p, "a")
         (p.hooks / "go").touch()
         wait("the hook ran for the present leader", lambda: p.notes("a")[-1].leader == p.leader()[0] and told() > before)
-        more = changes_seen(p, "a") - seen  # on a slow machine
+        more = changes_seen(p, "a") - seen
         holds("one run for all changes", told() <= before + 1 + more, told(), before, more)
         p.one_at_a_time()
 
@@ -648,7 +643,7 @@ def one_for_many(_):
 
 @case
 def hostile_paths(_):
-    """A hook that another user could replace is not run, and the log reports that."""
+    """A hook that another user could replace is not run, and the log says so."""
 
     def writable_parent(p):
         p.hooks.chmod(0o777)
@@ -696,7 +691,7 @@ def hostile_paths(_):
 
 @case
 def environment(_):
-    """Hooks get a new environment without any variable of the daemon's environment."""
+    """Hooks get a new environment, without the daemon's variables."""
     with Hooked() as p:
         p.does("pre-leader", f"env | sort > {p.hooks}/new.$ELECT_TOKEN; mv {p.hooks}/new.$ELECT_TOKEN {p.hooks}/environment.$ELECT_TOKEN; "
                f"cat > {p.hooks}/input")

@@ -1,22 +1,22 @@
 /* A workload that resists being killed: hostile FILE MODE [NUMBER]
  *
- * All processes of the workload keep writing the time (CLOCK_BOOTTIME, microseconds) into the file,
- * so that a test can see when the last process was alive. In all modes except plain, the workload
- * ignores the signals that end a process, apart from SIGKILL.
+ * All its processes keep writing the time (CLOCK_BOOTTIME, microseconds) into the file, which shows
+ * when the last one was alive. In all modes except plain they ignore the signals that end a
+ * process, except SIGKILL.
  *
  *   plain    ends when it gets a signal
  *   ignore   does nothing else
  *   tree     forks NUMBER processes, each twice, in separate sessions
- *   chain    starts NUMBER chains, in which each process forks the next one and ends, for a minute
+ *   chain    starts NUMBER chains for a minute: each process forks the next one and ends
  *   bomb     forks up to NUMBER processes as fast as possible
  *   memory   holds NUMBER MiB
  *   output   fills its output
- *   threads  forks a tree from a thread that is not the first one
+ *   threads  forks a tree from a second thread
  *   stopped  stops itself
- *   record   forks a tree, but writes the times into a new file TOKEN-PID in the folder FILE;
- *            this file also contains the time at which the workload started
+ *   record   forks a tree, but writes the times into a new file TOKEN-PID in the folder FILE,
+ *            with the time when the workload started
  *
- *   stalls   does no work, but records when a processor of this machine stalled and for how long */
+ *   stalls   does no work, but records when and for how long a processor of the machine stalled */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,11 +33,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHAIN_MAX 60000000 /* microseconds after which all chains end by themselves */
+#define CHAIN_MAX 60000000 /* microseconds until all chains end by themselves */
 
-/* A page of memory that all processes share. Its elements are the latest time that a process wrote,
- * the number of forked processes, the time at which the workload started, and the number of chains
- * that ended by themselves. */
+/* A page shared by all processes: the latest time that a process wrote, the number of forked
+ * processes, the time when the workload started, and the number of chains that ended by
+ * themselves. */
 static _Atomic int64_t *beat;
 
 static int64_t clock_now(void)
@@ -70,8 +70,8 @@ static void ignore_all(void)
         signal(numbers[i], SIG_IGN);
 }
 
-/* Starts a process of the workload by forking twice. Its parent exits at once, so the new process
- * gets a parent that does not belong to this workload. */
+/* Starts a process by forking twice. Its parent exits at once, so it is adopted by a process
+ * outside the workload. */
 static void one_more(void)
 {
     pid_t child = fork();
@@ -152,8 +152,8 @@ static void in_thread(long *number)
 #define STALL  2000 /* microseconds; shorter stalls are normal */
 #define STALLS 255
 
-/* Records a stall in the shared page. In this mode the page contains the number of stalls and, for
- * each of the latest stalls, its end and its length. */
+/* Records a stall in the shared page, which in this mode contains the number of stalls, then the
+ * end and the length of each of the latest ones. */
 static void note_stall(int64_t end, int64_t length)
 {
     int64_t slot = atomic_fetch_add(&beat[0], 1) % STALLS;
@@ -161,9 +161,9 @@ static void note_stall(int64_t end, int64_t length)
     beat[2 + 2 * slot] = length;
 }
 
-/* Detects stalls of one processor. The thread runs only on that processor, with a real-time
- * priority if possible, and sleeps for a millisecond at a time. If the thread wakes up much later
- * than that, the processor has stalled. */
+/* Detects stalls of one processor. The thread runs only there, with a real-time priority if
+ * possible, and sleeps for a millisecond at a time. If it wakes up much later, the processor has
+ * stalled. */
 static void *watch_processor(void *number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that a suite leaves nothing behind if it is ended at a random moment: left_behind.py ELECT [CASE ... | --list] [--jobs N]
+"""Checks that a suite leaves nothing behind if it is ended at a random moment: left_behind.py ELECT [CASE ... | --list] [--jobs
+N]
 
-The environment variable SEED determines the moments. Each case adopts the processes that a suite leaves behind, and waits until all
-descendants of the case have ended."""
+SEED in the environment determines the moments. Each case adopts the processes that a suite leaves behind, and waits until all
+its descendants have ended."""
 
 import os
 import pathlib
@@ -37,21 +38,20 @@ def end(number, *pids):
 
 
 def parts(script):
-    """Returns two lists of the processes of a suite and of its nested suites. The first list contains the fronts and the suites
-    themselves, and the second one contains the sweepers."""
+    """Returns two lists of a suite's processes and those of its nested suites: fronts and suites, and sweepers."""
     lines = {pid: cmdline(pid).split(b"\0") for pid in descendants()}
     return ([pid for pid, line in lines.items() if str(HERE / script).encode() in line],
             [pid for pid, line in lines.items() if str(HERE / "lib" / "sweeper.py").encode() in line])
 
 
-# Ways to end a suite. Each function gets the front, which is the first process of the suite, and the script of the suite.
+# Ways to end a suite. Each function gets the front (the suite's first process) and the suite's script.
 WAYS = {
     "killed": lambda front, script: end(signal.SIGKILL, front),
-    "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # as a time limit would
-    "interrupted": lambda front, script: os.killpg(front, signal.SIGINT),  # as ^C would
+    "group-killed": lambda front, script: os.killpg(front, signal.SIGKILL),  # like a time limit
+    "interrupted": lambda front, script: os.killpg(front, signal.SIGINT),  # like ^C
     "terminated": lambda front, script: end(signal.SIGTERM, front),
-    "hung-up": lambda front, script: os.killpg(front, signal.SIGHUP),  # as the end of a connection would
-    "killed-by-name": lambda front, script: end(signal.SIGKILL, *parts(script)[0]),  # as pkill -f would
+    "hung-up": lambda front, script: os.killpg(front, signal.SIGHUP),  # like the end of a connection
+    "killed-by-name": lambda front, script: end(signal.SIGKILL, *parts(script)[0]),  # like pkill -f
     "sweepers-killed": lambda front, script: end(signal.SIGKILL, *parts(script)[1]),
 }
 
@@ -62,8 +62,7 @@ def left():
 
 
 def spaces():
-    """Returns the network namespaces that this case and its descendants have made. Each namespace has the process id of its maker
-    in its name."""
+    """Returns the network namespaces made by this case and its descendants. Their names contain their maker's process id."""
     mine = set(descendants())
     return {name for name in os.listdir("/run/netns") if pid_of(name) in mine} if os.path.isdir("/run/netns") else set()
 
@@ -104,7 +103,7 @@ def attack(suite, way):
 for suite in SUITES:
     for way in WAYS:
         if suite == "namespaces" and way in ("killed-by-name", "sweepers-killed"):
-            continue  # a killed case removes no namespaces, so the next suite does
+            continue  # a killed case removes none, so the next suite does
         CASES[f"{suite}-{way}"] = attack(suite, way)
 
 

@@ -2,7 +2,7 @@
 """Tests attacks of local users on a daemon: local_users.py ELECT [CASE ... | --list] [--jobs N]
 
 A user who may query the daemon must not be able to prevent the renewal of leases. A user who may run work under its leadership
-must not be able to erase the daemon's history or fill its log."""
+must not be able to erase its history or fill its log."""
 
 import os
 import re
@@ -21,21 +21,21 @@ from lib.status_socket import ask  # noqa: E402
 from lib.times import STEADY_TIMES  # noqa: E402
 
 CROWD = os.path.join(os.path.dirname(ELECT), "test", "crowd")
-USER, GROUP = 60001, 60000  # the user of the attacker if the suite runs as root
-PEAK = 2048                # kB that an attack may add to the memory of a member
+USER, GROUP = 60001, 60000  # the attacker, if the suite runs as root
+PEAK = 2048                # kB that an attack may add to a member's memory
 SHOWN, WINDOW, BURST, PERIOD = 8, 60, 20, 0.05  # journal.h, pace.h
 TURN = ("starts its work", "has ended all its work")
 
 
 def peak_memory(pid):
-    """Returns the peak memory of the member in kB."""
+    """Returns the process's peak memory in kB."""
     with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
 
 def margins(path, questions):
-    """Queries the lease on the run socket several times. Returns the shortest remaining time of the lease, and the longest time for
-    which the client waited for an answer."""
+    """Queries the lease on the run socket several times. Returns the shortest remaining time and the longest wait for an
+    answer."""
     least, longest = float("inf"), 0
     with Talker(path) as t:
         for _ in range(questions):
@@ -49,8 +49,8 @@ def margins(path, questions):
 
 
 def crowd(what, *words):
-    """A user who is only in the daemon's group opens many connections. Other queries of this user and of other users are still
-    answered, and the member leads as before."""
+    """A user who is only in the daemon's group opens many connections. Queries of this user and of others are still answered,
+    and the member leads as before."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         as_user = {}
@@ -66,7 +66,7 @@ def crowd(what, *words):
                                   preexec_fn=die_with_parent, **as_user)
         try:
             print("measured: with the crowd:", margins(path, 600))
-            if as_user:  # other users also get answers
+            if as_user:
                 wait("an answer", lambda: ask(p.socket(leader), {"verb": "is-leader"}))
         finally:
             made = int(attack.communicate()[0])
@@ -84,7 +84,7 @@ def crowd_of_clients(_):
 
 @case
 def crowd_with_incomplete_requests(_):
-    """A user opens more connections than the daemon keeps, and sends an incomplete request on each."""
+    """A user opens more connections than the daemon keeps, with an incomplete request on each."""
     crowd("is silent", "8", "200", '{"verb": ')
 
 
@@ -98,8 +98,8 @@ def counted(entries, text):
 
 @case
 def flood_of_turns(_):
-    """A user starts and ends work as fast as possible, more often than the history has room to record. Each command has
-    another name, and ends for another reason."""
+    """A user starts and ends work as fast as possible, more often than the history can record. Each command has another name,
+    and ends for another reason."""
     turns = 200
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
@@ -118,7 +118,7 @@ def flood_of_turns(_):
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        # The log is read before the clock, so that the limit, which grows with time, applies to every line that was counted.
+        # Log first, then clock: the limit grows with time, and must cover every line that was counted.
         lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()
@@ -129,7 +129,7 @@ def flood_of_turns(_):
 
 @case
 def flood_of_lost_channels(_):
-    """A user closes the channel to the guardian of one run after another. The guardian logs the doubt, but not for each run."""
+    """A user closes the guardian's channel of one run after another. The guardian logs the doubt, but not for each run."""
     with LocalCluster("a", times=STEADY_TIMES) as p:
         p.begin()
         before = len(p.log("a").splitlines())
@@ -147,7 +147,7 @@ def flood_of_lost_channels(_):
 
 
 def recorded(p, name):
-    """Returns how many steps the flight recorder of that member has recorded."""
+    """Returns how many steps that member has recorded."""
     question = {"verb": "messages", "group": "main", "loud": True, "from": -1}
     return wait("the recorder", lambda: ask(p.socket(name), question))["next"]
 
@@ -169,8 +169,8 @@ def flood_of_resignations(_):
 
 @case
 def failures_that_keep_leadership(_):
-    """A run with --on-exit hold always fails and is restarted immediately. After the user's initial burst is used up, the run
-    starts at most four times a second."""
+    """A run with --on-exit hold always fails and is restarted at once. When the user's initial burst is used up, it starts at
+    most four times a second."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         begun = time.monotonic()
@@ -185,8 +185,8 @@ def failures_that_keep_leadership(_):
 
 @case
 def flood_of_health(_):
-    """A run that alternates between healthy and unhealthy, with a new reason each time, fills neither the flight recorder nor the
-    log."""
+    """A run that alternates between healthy and unhealthy, with a new reason each time, fills neither the flight recorder nor
+    the log."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, _ = p.begin()
         follower = next(n for n in p.names if n != leader)
@@ -206,9 +206,9 @@ def flood_of_health(_):
 
 @case
 def flood_of_hand_overs(_):
-    """A user starts work on the current leader and makes it resign, again and again and as fast as possible. This floods neither
-    the history nor the log. Each resignation costs twice as much as the previous one, so the number of resignations that a member
-    permits grows only logarithmically over time."""
+    """A user starts work on the current leader and makes it resign, again and again, as fast as possible. This floods neither
+    the history nor the log. Each resignation costs twice as much as the one before, so a member permits only logarithmically
+    many over time."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
         first = {n: [e["text"] for e in history(p, n) if e["event"] not in ("link", "work")] for n in p.names}
@@ -232,8 +232,8 @@ def flood_of_hand_overs(_):
 
 @case
 def many_groups_of_one_user(_):
-    """After a failover the runs of one user start in all groups at the same time. When all of them end at the same time, each run
-    hands its group over once. The rate limit for the user prevents none of these hand-overs."""
+    """After a failover one user's runs start in all groups at once. When all end at once, each run hands its group over once.
+    The user's rate limit prevents none of these hand-overs."""
     groups = tuple(f"g{i}" for i in range(24))  # more runs than a burst allows
     with LocalCluster(times=STEADY_TIMES, groups=groups) as p:
         leader, _ = p.begin()

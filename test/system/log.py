@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests the log of a daemon for operators, log collectors and systemd's journal: log.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests a daemon's log for operators, log collectors and systemd's journal: log.py ELECT [CASE ... | --list] [--jobs N]
 
-Every line can be parsed, including lines from the guardian, from a hook, and from a start that failed. The output of hooks is
-logged, and a slow reader of the log never delays a hook."""
+Every line can be parsed, including lines from the guardian, from a hook and from a failed start. The output of hooks is logged,
+and a slow reader of the log never delays a hook."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 
 KEYS = {"time", "level", "group", "text", "cause", "event", "peer", "leader", "term", "member", "at_us", "repeated"}
 LEVELS = ["error", "warning", "notice", "info", "debug"]
-STRANGE = 'größer "x" \\ a=b\t\x1b[1m '  # the text has a blank at its end
+STRANGE = 'größer "x" \\ a=b\t\x1b[1m '  # ends with a blank
 HOOK = f"#!/bin/sh\ncat {{folder}}/strange\necho by $ELECT_HOOK >&2\n. {{folder}}/more\n"
 
 
@@ -73,8 +73,8 @@ def make_events(p):
 
 @case
 def key_values(_):
-    """Every line of the log has the form key=value, and is unchanged when it is parsed and formatted again. The cause of an entry
-    and the other member that it concerns have their own keys."""
+    """Every line of the log has the form key=value, and is the same after it is parsed and formatted again. An entry's cause
+    and the other member involved have their own keys."""
     with Logging("abc", times=STEADY_TIMES) as p:
         leader = make_events(p)
         for name in p.names:
@@ -99,8 +99,8 @@ def key_values(_):
 
 @case
 def silent_member(_):
-    """If a member cannot be heard on any link, the log reports this, and later reports its return. When a leader is told to exit,
-    it logs why it stopped leading."""
+    """If a member cannot be heard on any link, the log reports it, and later its return. A leader that is told to exit logs why
+    it stopped leading."""
     with LocalCluster("abc", times=TIMES) as p:
         leader, _ = p.begin()
         silent, other = (name for name in p.names if name != leader)
@@ -120,8 +120,7 @@ def silent_member(_):
 
 @case
 def history_and_watch(_):
-    """elect history and elect watch show the level and the cause of each entry. The JSON of both commands has the keys of the
-    log."""
+    """elect history and elect watch show each entry's level and cause. Their JSON has the log's keys."""
     with Logging(times=STEADY_TIMES) as p:
         p.start("a")
         watch = subprocess.Popen(["sh", "-c", f"until {ELECT} watch -c {p.conf} --id a -o json 2>/dev/null; do :; done"], stdout=subprocess.PIPE,
@@ -143,8 +142,8 @@ def history_and_watch(_):
 
 @case
 def json_lines(_):
-    """With -o json every line is an object with the same keys, including lines of hooks, of the guardian, and of a start that
-    fails."""
+    """With -o json every line is an object with the same keys, including lines of hooks, of the guardian and of a failed
+    start."""
     with Logging() as p:
         p.start("a", words=("-o", "json"))
         wait("the hook has ended", lambda: len(p.entries(event="hook-output")) == 2)
@@ -173,8 +172,8 @@ def fails(p, code, why, member, *words):
 
 @case
 def levels(_):
-    """--log-level determines which entries are printed, and overrides log-level in elect.conf, which a reload can change. The
-    history contains all entries."""
+    """--log-level selects the entries to print. It overrides log-level in elect.conf, which a reload can change. The history
+    contains all entries."""
     with Logging(options="log-level = warning\n") as p:
         p.start("a")
         wait("the member leads", lambda: p.group("a").get("leads"))
@@ -209,9 +208,9 @@ def levels(_):
 
 @case
 def chatty_hook(_):
-    """A hook that prints many lines is not delayed, and does not flood the log, which only counts lines beyond the limit."""
+    """A hook that prints many lines is not delayed and does not flood the log: lines beyond the limit are only counted."""
     with Logging() as p:
-        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # the hook prints only once
+        p.does(f"[ -e {p.folder}/ended ] || yes chatter | head -n 200000; touch {p.folder}/ended")  # prints only once
         p.start("a")
         wait("the hook has ended", (p.folder / "ended").exists)
         p.stop("a")
@@ -222,7 +221,7 @@ def chatty_hook(_):
 
 
 def with_reader(p, reader):
-    """Starts a daemon whose log goes into a pipe, and gives the other end to `reader`."""
+    """Starts a daemon that logs to a pipe, and gives the other end to `reader`."""
     out, into = os.pipe()
     reader(out)
     daemon = subprocess.Popen([ELECT, "daemon", "-c", str(p.conf), "--id", "a"], stderr=into, preexec_fn=die_with_parent)
@@ -232,7 +231,7 @@ def with_reader(p, reader):
 
 @case
 def log_is_not_read(_):
-    """A hook that prints a megabyte ends normally even if no process reads the log."""
+    """A hook that prints a megabyte ends normally even if the log is not read."""
     for reader in (lambda out: None, os.close):
         with Logging() as p:
             p.does(f"head -c 1000000 /dev/zero | tr '\\0' '\\n'; echo more && echo $? > {p.folder}/$ELECT_HOOK")
@@ -246,8 +245,7 @@ def log_is_not_read(_):
 
 @case
 def closed_descriptors(_):
-    """A daemon that inherits no standard input, output or error works normally, and does not use their numbers for its own
-    files."""
+    """A daemon without standard input, output or error works normally, and does not use their numbers for its own files."""
     need_root()  # only root may read the descriptors of a process that is not dumpable
     with Logging() as p:
         p.daemons["a"] = daemon = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", ELECT, "daemon", "-c", str(p.conf),
@@ -262,7 +260,7 @@ def closed_descriptors(_):
 # ---- systemd's journal ----
 
 def own_run_folder():
-    """Gives this process and its children a separate /run, which contains only the journal of this case."""
+    """Gives this process and its children their own /run, with only this case's journal."""
     user, group = os.getuid(), os.getgid()
     if libc.unshare(0x00020000 | (0 if user == 0 else 0x10000000)) != 0:  # CLONE_NEWNS, CLONE_NEWUSER
         raise NotHere("needs root, or user namespaces")
@@ -276,8 +274,8 @@ def own_run_folder():
 
 
 def start_in_journal(p, *words):
-    """Starts a daemon that takes its standard error, which is a pipe, for the stream of systemd's journal. Returns the end of the
-    pipe from which the output can be read."""
+    """Starts a daemon that takes its standard error, a pipe, for the stream of systemd's journal. Returns the pipe's read
+    end."""
     out, into = os.pipe()
     is_ = os.fstat(into)
     p.daemons["a"] = subprocess.Popen(
@@ -299,8 +297,8 @@ def fields(journal):
 
 @case
 def systemd_journal(_):
-    """Entries of the log arrive at the socket of systemd's journal with their priority and fields. If that socket does not exist,
-    entries arrive on standard error, where a prefix gives their priority."""
+    """Log entries arrive at the socket of systemd's journal with their priority and fields. Without that socket they arrive on
+    standard error, with their priority as a prefix."""
     own_run_folder()
     with Logging() as p, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
         journal.bind("/run/systemd/journal/socket")
