@@ -184,7 +184,7 @@ def bad_usage():
     child = subprocess.Popen([ELECT, "sim", "--processes", "3", "--mandate", "majority", "--storm", "--days", "10000"],
                              stdout=subprocess.PIPE, text=True)
     while int(pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) <= 20:
-        pass
+        pass  # until the storm is running
     child.send_signal(signal.SIGINT)
     told, _ = child.communicate(timeout=60)
     check("an interrupted storm reports it", child.returncode == 2 and told.endswith("the rest was not simulated\n"), told)

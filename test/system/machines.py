@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests Elect on three simulated machines, each with its own systemd: machines.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases follow the section "Three machines" of README line by line, and install the unit of docs/operations.md. A simulated
-machine is a set of namespaces whose first process is systemd. It sees the disk of the real machine, but its own writes stay in
-memory. Elect is installed on the machines from the build folder of ELECT."""
+The cases follow README's section "Three machines" line by line, and install the unit of docs/operations.md. A simulated machine
+is a set of namespaces with systemd as its first process. It sees the real machine's disk, but its own writes stay in memory.
+Elect is installed from ELECT's build folder."""
 
 import atexit
 import json
@@ -26,8 +26,8 @@ from lib.processes import LIMIT, die_with_parent, is_alive, wait  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SYSTEMD = "/lib/systemd/systemd"
 NOT_HERE = 77
-LEASE = "10s"  # this lease survives a stall of the machine, because stalls are not under test
-BOOT_LIMIT = 5 * LIMIT  # seconds for three systemd processes on a busy machine
+LEASE = "10s"  # survives a stall of the machine; stalls are not under test
+BOOT_LIMIT = 5 * LIMIT  # seconds until three systemds have started on a busy machine
 BOOT = f"""set -e; trap 'exit {NOT_HERE}' EXIT
 mount --make-rprivate /
 mount -t tmpfs disk "$1"
@@ -74,7 +74,7 @@ def control_groups():
 
 
 def remove_group(path):
-    """Removes a control group as soon as all its processes have ended."""
+    """Removes a control group when all its processes have ended."""
     def removed():
         try:
             for folder, *_ in os.walk(path, topdown=False):
@@ -121,7 +121,7 @@ class Machines:
         if os.getpid() != self.owner or not self.folder.exists():
             return
         for process in self.running.values():
-            process.kill()  # this kills the first process of the machine, and so all other processes
+            process.kill()  # kills the machine's first process, and so all others
             process.wait()
         for name in self.names:
             if (group := self.groups / self.space(name)).exists():
@@ -165,15 +165,14 @@ class Machines:
         return self.first(name) and self.on(name, "systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def first(self, name):
-        """Returns the process id, outside of the machine, of the machine's first process, or None if this process is not systemd
-        yet."""
+        """Returns the process id of the machine's first process, as seen from outside, or None if it is not systemd yet."""
         unshare = self.running[name].pid
         try:
             for child in pathlib.Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split():
                 if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n":
                     return int(child)
         except OSError:
-            pass  # the process has ended in the meantime
+            pass  # it has ended
         return None
 
     def on(self, name, line, text=None, check=True):
@@ -197,7 +196,7 @@ class Machines:
         return next((g for g in json.loads(said.stdout)["groups"] if g["group"] == group), {}) if said.returncode == 0 else {}
 
     def leader(self, group="main", other_than=None):
-        """Waits until all members with a running daemon report the same leader, and returns that leader."""
+        """Waits until all members with a running daemon report the same leader, and returns it."""
         def agreed():
             seen = [self.status(name, group) for name in self.names]
             found = {s.get("leader") for s in seen if s}
@@ -205,7 +204,7 @@ class Machines:
         return wait(f"all agree on a leader of {group}", agreed)
 
     def install(self, *groups):
-        """Installs Elect on all machines in the way that README describes."""
+        """Installs Elect on all machines as README describes."""
         installs, makes, others, starts = blocks("README.md", "Three machines", "sh")
         make, _, system = installs.partition("\n")
         holds("the first line builds the installation", make == "sudo make install PREFIX=/usr", make)
@@ -221,7 +220,7 @@ class Machines:
             self.on(name, others)
         for name in self.names:
             done = self.on(name, starts, check=False)
-            # Just after its start, the daemon may answer too late.
+            # A daemon that has just started may answer too late.
             holds("elect status", done.returncode == 0 or "the daemon did not answer" in done.stderr, done)
             wait("elect status", lambda: "member" in self.on(name, "elect status", check=False).stdout)
 
@@ -233,11 +232,11 @@ def play(function):
 
 @case
 def as_readme_says(m):
-    """The commands in README work as README says. Afterwards the unit restarts each process that is killed or stopped."""
+    """README's commands work as README says. Afterwards the unit restarts each process that is killed or stopped."""
     m.install()
 
     def status_texts():
-        """Returns True if the status texts of all units name the same leader."""
+        """Returns True if all units' status texts name the same leader."""
         leader = m.leader()
         texts = [m.unit(name, "elect", "StatusText")[0] for name in m.names]
         return texts == [f"main: {name} leads" if name == leader else f"main: {name} follows {leader}" for name in m.names]
@@ -263,14 +262,14 @@ def as_readme_says(m):
 
 
 def journal_entries(m, name, event):
-    """Returns the entries of a daemon in the journal, with their fields."""
+    """Returns the daemon's journal entries of this event, with their fields."""
     said = m.on(name, f"journalctl -o json --no-pager ELECT_EVENT={event}", check=False).stdout
     return [json.loads(line) for line in said.splitlines()]
 
 
 @case
 def work_in_a_unit(m):
-    """The work of the unit in docs/operations.md runs on the machine of the leader, and runs again after an upgrade."""
+    """The work of the unit in docs/operations.md runs on the leader's machine, and again after an upgrade."""
     m.install("scheduler")
     [unit] = blocks("docs/operations.md", "Work that only a leader does", "ini")
     program = re.search(r"-- (\S+)", unit)[1]
@@ -282,7 +281,7 @@ def work_in_a_unit(m):
         m.on(name, "systemctl daemon-reload && systemctl enable --now scheduler")
 
     def works(name):
-        """Returns True if the work is in its own control group, below the control group of the unit."""
+        """Returns True if the work runs in its own control group, below the unit's."""
         pids = m.on(name, "pgrep -f '^sleep 1000000'", check=False).stdout.split()
         return bool(pids) and "/scheduler.service/elect-run-" in m.on(name, f"cat /proc/{pids[0]}/cgroup", check=False).stdout
 
@@ -290,13 +289,13 @@ def work_in_a_unit(m):
         return works(name) and not any(works(other) for other in m.names if other != name)
 
     def token(name):
-        """Returns the token of the latest work on that machine, or 0 if no work has run there."""
+        """Returns the token of that machine's latest work, or 0 if none has run there."""
         said = m.on(name, "journalctl -u scheduler -o cat --no-pager | grep '^token ' | tail -n 1", check=False).stdout.split()
         return int(said[1]) if said else 0
 
     def where_it_works(above=0):
-        """Waits until only the leader works, with a token above `above`, and returns (member, token). On a slow machine any
-        member may lead."""
+        """Waits until only the leader works, with a token above `above`, and returns (member, token). Any member may lead on a
+        slow machine."""
         def found():
             leader = m.leader("scheduler")
             return (leader, token(leader)) if works_alone(leader) and token(leader) > above else None

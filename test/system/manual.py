@@ -1,5 +1,5 @@
-"""Checks that the manual agrees with the command. Every verb has a page with exactly its options and exit codes, the pages list
-all keys of a configuration and all words of a scenario, and man shows every page without a warning."""
+"""Checks that the manual matches the command. Every verb has a page with exactly its options and exit codes, the pages list all
+configuration keys and all words of a scenario, and man shows every page without a warning."""
 
 import json
 import os
@@ -21,7 +21,7 @@ contain()
 
 PAGES = pathlib.Path(ROOT) / "docs/man"
 COLUMNS = 80
-# Options that a page mentions although they do not belong to its verbs, and the commands to which they belong.
+# Options of other commands that a page mentions, with those commands.
 STRANGERS = {
     "elect-config.8": {"--new-cluster": "of elect init, which makes a configuration"},
     "elect-daemon.8": {"--on-lose": "of elect run, which a guardian waits for"},
@@ -32,7 +32,7 @@ STRANGERS = {
 
 
 def plain(text):
-    """Removes fonts and quotes, and replaces escaped dashes with plain ones."""
+    """Removes fonts and quotes, and unescapes dashes."""
     return re.sub(r"\\f.|\\&|\"", "", text).replace("\\-", "-")
 
 
@@ -49,15 +49,15 @@ def tags(text):
 # ---- examples ----
 
 def without_effect(line):
-    """Returns the command with --help added. If all its other words are correct, such a command only prints its help."""
+    """Returns the command with --help added, which only prints its help if all its other words are correct."""
     command = re.split(r" \|\|? | *#", line)[0]
     before, dashes, after = command.partition(" -- ")
     return f"{before} --help{dashes}{after}"
 
 
 def examples():
-    """Every manual page has examples that a reader can paste into a shell. elect accepts every command in these examples, and a
-    command that needs no daemon succeeds."""
+    """Every manual page has examples to paste into a shell. elect accepts each of their commands, and those that need no daemon
+    succeed."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "new.conf").write_text("[cluster]\nid = 5da6f4bd96516037aa00fec2e166aeba\n\nleese = 1s\n")
         (pathlib.Path(folder) / "good.conf").write_text(run("config", "example").stdout)
@@ -68,7 +68,7 @@ def examples():
                 continue
             for line in re.findall(r"^(?:\$ )?(?:sudo -u elect )?(printf .*|elect (?!init$|[a-z-]+: ).*)$", text.replace("\\\\", "\\"), re.M):
                 if line.startswith("printf") or line.split()[1] in ("sim", "verify", "config"):
-                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1 for a counterexample; 124 for the end of the time
+                    allowed = {78} if line.endswith("new.conf") else {0, 1, 124}  # 1 for a counterexample, 124 for a timeout
                     line = f"timeout 3 {line} good.conf" if line.endswith("config check") else f"timeout 3 {line}"
                 else:
                     line, allowed = without_effect(line), {0}
@@ -80,7 +80,7 @@ def examples():
 # ---- verbs ----
 
 def page_of(verb):
-    """Returns the name of the verb's page, to which a symbolic link may lead, or None if the verb has no page."""
+    """Returns the name of the verb's page, possibly the target of a symbolic link, or None if it has no page."""
     found = sorted(PAGES.glob(f"elect-{verb}.[1-9]"))
     check(f"{verb} has one page", len(found) == 1, [path.name for path in found], f"docs/man/elect-{verb}.1 is missing")
     if len(found) != 1:
@@ -173,7 +173,7 @@ def pages():
 
 
 def man_takes_them():
-    """man finds every installed page by its name and shows every page of the tree."""
+    """man finds every installed page by name and shows every page of the tree."""
     quiet = os.environ | {"MANPAGER": "cat", "MANWIDTH": str(COLUMNS), "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
     with tempfile.TemporaryDirectory() as folder:
         for path in PAGES.glob("*.[1-9]"):
@@ -205,7 +205,7 @@ def configuration():
 
 
 def filled(found):
-    """Returns a key of the example with its default, or with its first possible value."""
+    """Returns a key of the example with its default or its first possible value."""
     said, key, kind = found.groups()
     default = re.search(r"default: ([^\s,]+)", said)
     value = default[1] if default else "/usr/bin/true" if kind == "PATH" else re.match(r"[\w-]+", said)[0]
@@ -213,7 +213,7 @@ def filled(found):
 
 
 def example():
-    """The output of elect config example is a valid configuration once it gets a new cluster id, even if every key in a comment is
+    """The output of elect config example, with a new cluster id, is a valid configuration, even with every key in a comment
     enabled."""
     text = run("config", "example").stdout
     longest = max(text.splitlines(), key=len)
@@ -247,7 +247,7 @@ def times():
 
 
 def liked(*lines):
-    """Returns the words that the parser expects. The parser lists these words when it reads an unknown word."""
+    """Returns the words that the parser expects, which it lists when it reads an unknown word."""
     with tempfile.NamedTemporaryFile("w", suffix=".elect") as file:
         file.write("\n".join((*lines, "")))
         file.flush()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests orders to hand over leadership, which any member sends on to the leader: orders.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests orders to hand over leadership, which any member forwards to the leader: orders.py ELECT [CASE ... | --list] [--jobs N]
 
-An order must not take effect twice, or in a term other than the one for which it was given. test/scenario/mandate/late-orders.elect
-and the storms of the simulator also test both rules."""
+An order must not take effect twice, or in another term than the one it was given for. test/scenario/mandate/late-orders.elect
+and the simulator's storms also test both rules."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ from lib.times import PATIENT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
 
 def audits(p, name, words, then=""):
-    """Returns the numbers of all orders that this member has logged with these words."""
+    """Returns the numbers of all orders that the member has logged with these words."""
     return re.findall(rf'\b{words} order ([a-z]-\d+): .*{then}', p.log(name))
 
 
@@ -35,7 +35,7 @@ def term_text(term):
 
 @contextlib.contextmanager
 def stopped(p, name):
-    """Stops the process of that member, but not its guardian."""
+    """Stops the member's process, but not its guardian."""
     member = answer(p.socket(name), {"verb": "status"})["pid"]
     os.kill(member, signal.SIGSTOP)
     try:
@@ -46,8 +46,8 @@ def stopped(p, name):
 
 @case
 def from_any_member(_):
-    """The member that receives an order and the leader to which it forwards the order log the same number for it. If slow members
-    do not take over in time, the order is repeated."""
+    """The member that receives an order and the leader log the same number for it. If slow members do not take over in time,
+    the order is repeated."""
     with LocalCluster("abco", roles={"o": "observer"}, times=STEADY_TIMES) as p:
         p.begin()
         for to in ("follower", "observer"):
@@ -74,8 +74,8 @@ def from_any_member(_):
 
 @case
 def an_order_that_arrives_late_and_often(_):
-    """The leader is stopped while another member sends it the same order again and again. When the leader is continued, it carries
-    the order out only once."""
+    """The leader is stopped while another member sends it the same order again and again. When it continues, it carries the
+    order out only once."""
     with LocalCluster(times=PATIENT_TIMES) as p:
         leader, term = p.begin()
         by = next(n for n in p.names if n != leader)
@@ -107,9 +107,9 @@ def an_order_for_an_office_that_is_over(_):
 
 @case
 def an_order_for_a_former_term(_):
-    """A member that has heard nothing for a while orders the leader to resign from a term that has already ended. The leader is now
-    in a later term and refuses. On a slow machine the leader may lose leadership, or the member may find that the leader is
-    missing. The case then tries again."""
+    """A member that has heard nothing for a while orders the leader to resign from a term that has already ended. The leader,
+    in a later term now, refuses. On a slow machine the leader may lose leadership, or the member may miss the leader. The case
+    then tries again."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=PATIENT_TIMES) as c:
         c.start(*c.names)
@@ -138,8 +138,8 @@ def an_order_for_a_former_term(_):
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing while the leader hands over learns first which member leads, and later in which term. Its client
-    gets an answer only when the term is known."""
+    """A member that hears nothing during a hand-over learns first which member leads, and later in which term. Its client gets
+    an answer only when the term is known."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:
         c.start(*c.names)
@@ -162,7 +162,7 @@ def a_term_that_is_learned_late(_):
 
 @case
 def longest_names(_):
-    """The log and the flight recorder name all members that take part in an order, whatever the length of their names."""
+    """The log and the flight recorder name all members involved in an order, even with the longest names."""
     names = [n * 63 for n in "abc"]
     with LocalCluster(names, groups=("g" * 63,), times=STEADY_TIMES) as p:
         leader, term = p.begin()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests elect run beside a fake daemon, from a user's view: run.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests elect run beside a fake daemon, as a user sees it: run.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases check messages and exit statuses, the environment of the command, and every way in which a run can lose its permission to
+The cases check messages and exit statuses, the command's environment, and every way that a run can lose its permission to
 work."""
 
 import fcntl
@@ -71,7 +71,7 @@ def usage(_):
 @case
 def exits(_):
     with Fake() as f:
-        searchable = {"PATH": os.defpath}  # a folder that this user may not search would change "not found" to 126
+        searchable = {"PATH": os.defpath}  # an unsearchable folder would change "not found" to 126
         folder = f.folder / "a-folder"
         folder.mkdir()
         (f.folder / "text").write_text("no program\n")
@@ -94,8 +94,8 @@ def exits(_):
 
 
 def as_ordinary_user(f):
-    """Gives an ordinary user access to the folder and the socket of the fake daemon. Returns the arguments that make Run run as
-    that user."""
+    """Gives an ordinary user access to the fake daemon's folder and socket. Returns the arguments that make Run run as that
+    user."""
     f.folder.chmod(0o777)
     os.chmod(f.path, 0o777)
     return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if os.geteuid() == 0 else {}
@@ -103,8 +103,8 @@ def as_ordinary_user(f):
 
 @case
 def path_that_cannot_be_searched(_):
-    """If this user may not search a folder in $PATH, commands in the other folders are still found. A command that no other folder
-    contains is reported as not found."""
+    """If a folder in $PATH is not searchable, commands in the others are still found, and a command in none of them is reported
+    as not found."""
     with Fake() as f:
         how = as_ordinary_user(f)
         closed, readable = f.folder / "closed", f.folder / "readable"
@@ -195,8 +195,8 @@ print("tried", seen)
 
 @case
 def command_takes_nothing_from_elect(_):
-    """A command of the same user cannot get descriptors or memory of the processes above it, or trace them. With the guardian's
-    channel the command could report that no work is left. The command itself is dumpable, like any other program."""
+    """A command of the same user cannot trace the processes above it, or get their descriptors or memory. With the guardian's
+    channel it could report that no work is left. The command itself is dumpable, like any other program."""
     with Fake() as f:
         how = as_ordinary_user(f)
         for words in ([], ["--isolate"]):
@@ -287,10 +287,10 @@ def waiting(_):
 
 @case
 def news_while_it_waits(_):
-    """A run that waits reports each change of the leader, with its cause, and nothing else. If the leader changes too often, only
-    some of the changes are reported."""
+    """A waiting run reports each change of the leader with its cause, and nothing else. If the leader changes too often, it
+    reports only some changes."""
     def lines(f, words, news):
-        """Returns the lines that a run prints when it receives these news. Each item is (leader, term, cause)."""
+        """Returns the lines that a run prints for these news. Each item is (leader, term, cause)."""
         with Run(f, *words, "--", "true") as r:
             f.wait("HOLD", lambda: f.clients and f.clients[-1].holding and f.clients[-1].theirs is None)
             for leader, term, why in news:
@@ -310,12 +310,12 @@ def news_while_it_waits(_):
 
 
 def unread(connection):
-    """Returns how many bytes the other end of a connection has not read."""
+    """Returns how many bytes the connection's other end has not read."""
     return struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))[0]
 
 
 def started(f, r):
-    """Waits until the user was told that the command has started; elect run then tells the daemon the process id."""
+    """Waits until the user was told that the command has started; elect run then sends the daemon its process id."""
     f.wait("the start is reported", lambda: f.clients[-1].holding and any(said.pid > 0 for said in f.clients[-1].heard))
     return r
 
@@ -335,7 +335,7 @@ def until_it_says(r, words):
 def messages(_):
     """Each line names the command with its process id, and says what happened and why."""
     def lines(r):
-        """Returns the lines, with CMD for the command and its process id, which is the same in all of them."""
+        """Returns the lines, with CMD for the command and its process id."""
         pid = re.search(r"started \S+ \(pid (\d+)\)", r.err)
         return re.sub(rf"\S+ \(pid {pid and pid[1]}\)", "CMD", r.err).splitlines()
     begins = "elect run: started CMD, because a leads group main in term 5.1"
@@ -392,26 +392,26 @@ def signals_are_passed_on(_):
             for ignored in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE):
                 r.signal(ignored)
                 os.kill(r.keeper(), ignored)
-            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # sends the signal to the whole group
+            for other in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):  # to the whole group
                 os.kill(r.keeper(), other)
             beat = r.beat()[0]
             wait("both continue", lambda: r.beat()[0] > beat + 1_000_000)
             holds("the processes of elect run continue", r.process.poll() is None and state(r.pid) in "SRD" and state(r.keeper()) in "SRD")
 
 
-# ---- loss of the office ----
+# ---- loss of leadership ----
 
 def killed_at_last(r):
-    """Returns True if the command was killed, either by the keeper or, if the keeper was late, by the runner."""
+    """Returns True if the command was killed, either by the keeper or, if it was late, by the runner."""
     return "did not end within" in r.err or "is late; killing all processes" in r.err
 
 
 @case
 def not_renewed(_):
-    """If a lease that ends at U is not renewed, the command gets TERM at U-k-m and KILL at U-m, where k is its grace period and m
-    the kill margin. On a busy machine the command may be killed because it cannot handle TERM within its grace period."""
+    """If a lease that ends at U is not renewed, the command gets TERM at U-k-m and KILL at U-m, with its grace period k and the
+    kill margin m. A busy machine may kill it before it can handle TERM."""
     def told(r):
-        """Returns (signal, time at which the command got it), or None if the command was killed before it could record a signal."""
+        """Returns (signal, time when the command got it), or None if the command was killed before it could record one."""
         words = r.out.split()
         holds("the command got the signal, or was killed", words[:1] == ["told"] or not words and killed_at_last(r), r.out, r.err)
         return (int(words[1]), int(words[2])) if words else None
@@ -447,12 +447,12 @@ def told_to_stop(_):
         with begin(f, OBEYS) as r:
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and "a is handing over leadership of group main (preempted by b): ending" in r.err and "told 15" in r.out, r.err)
-        with begin(f, STAYS, "-k", "550ms") as r:  # the daemon renews the lease, so the command gets its whole grace
+        with begin(f, STAYS, "-k", "550ms") as r:  # the lease is renewed, so the command gets its whole grace
             said = boottime()
             f.client().say("STOP", why="preempted by b")
             holds("handed over", r.end() == 75 and killed_at_last(r), r.err)
             took = boottime() - said
-            holds("the whole grace", 550_000 <= took, took)  # needs no upper bound, because the lease is always renewed
+            holds("the whole grace", 550_000 <= took, took)  # no upper bound: the lease is always renewed
         with begin(f, STAYS, "-k", "0ms") as r:
             f.client().say("LOST", why="a majority follows b")
             holds("lost", r.end() == 75 and "a lost leadership of group main (a majority follows b): killing" in r.err, r.err)
@@ -488,7 +488,7 @@ def respawn(_):
                 f.client().say("STOP", why="again")
                 holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
                 holds("the command is started again", r.process.stdout.readline() == b"on\n")
-            f.die()  # the next signal comes when the daemon is restarted
+            f.die()  # the next signal comes when the daemon restarts
             holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
             said = until_it_says(r, "has ended; waiting for a new one")
             holds("the run says what it waits for, once", re.search(r"has ended \(exit status 0\); waiting for its next turn\n"
@@ -526,8 +526,8 @@ def on_lose_signal(_):
 
 @case
 def waiter_is_stopped(_):
-    """If the parent of the command, the waiter, is stopped, elect run continues it, so that the waiter notices the end of the
-    command. This works both while the member leads and after it has lost leadership."""
+    """If the command's parent, the waiter, is stopped, elect run continues it, so that it notices the command's end. This works
+    while the member leads and after it has lost leadership."""
     with Fake(**SHORT) as f:
         for words in ([], ["--isolate"]):
             expect("stopped", ran(f, *words, "--", "sh", "-c", "kill -STOP $PPID; exit 5"), 5)
@@ -571,16 +571,15 @@ def on_lose_freeze(_):
 
 
 def last_empty(f, times=1):
-    """Waits for this number of EMPTY packets on the newest connection, and returns the last of them. With such a packet the run
-    reports that no process is left."""
+    """Waits for this number of EMPTY packets (no process is left) on the newest connection, and returns the last one."""
     f.wait("EMPTY", lambda: f.client().empty == times)
     return [said for said in f.client().heard if said.word == "EMPTY"][-1]
 
 
 @case
 def on_exit(_):
-    """When the command ends, the run hands leadership over only if its --on-exit policy requires this. It does so only with the
-    packet that reports that no process is left."""
+    """When the command ends, the run hands leadership over only if its --on-exit policy says so, and only with the packet that
+    reports that no process is left."""
     hold, always, both = 0, YIELDS, YIELDS | FAILED
     policies = ((), both), (("--on-exit", "yield-on-failure"), both), (("--on-exit", "yield"), both), (("--on-exit", "hold"), FAILED)
     with Fake() as f:
@@ -598,7 +597,7 @@ def on_exit(_):
             how = as_ordinary_user(f)
             expect("no further process", ran(f, *words, "--", "true", before=("prlimit", "--nproc=1:1"), **how), 125, err="cannot start")
             holds("a failure to start:", last_empty(f).flags == failed and "(status 125)" in last_empty(f).why, words, last_empty(f))
-            with begin(f, STAYS, *words) as r:  # a command that its service manager terminates has not failed
+            with begin(f, STAYS, *words) as r:  # a command terminated by its service manager has not failed
                 r.signal(signal.SIGTERM)
                 holds("the command got the signal", r.process.stdout.readline().startswith(b"told 15"))
                 os.kill(r.command(), signal.SIGKILL)
@@ -611,8 +610,8 @@ def on_exit(_):
 
 @case
 def signals_that_a_command_survives(_):
-    """If a command handles HUP, which often means "reload", and later exits with an error, it has failed. If a command dies of HUP,
-    it was terminated and has not failed."""
+    """A command that handles HUP, often "reload", and later exits with an error has failed. A command that dies of HUP was
+    terminated and has not failed."""
     with Fake() as f:
         ready, heard, end = (f.folder / name for name in ("ready", "heard", "end"))
         survives = f"trap 'touch {heard}' HUP; touch {ready}; until [ -e {end} ]; do sleep .02; done; exit 3"
@@ -644,8 +643,8 @@ def signals_that_a_command_survives(_):
 
 @case
 def yields_when_nothing_is_left(_):
-    """A command fails and leaves processes behind. Leadership is handed over when all of these processes are dead, even if a
-    process of elect run is killed in the meantime."""
+    """A command fails and leaves processes behind. Leadership is handed over when they are all dead, even if a process of elect
+    run is killed meanwhile."""
     seen = []
 
     def look(client, said):
@@ -677,8 +676,8 @@ def yields_when_nothing_is_left(_):
 
 @case
 def restarts(_):
-    """A failed command is restarted three times in the same term, each time after all processes of the previous start have died.
-    After the last failure the run hands leadership over."""
+    """A failed command is restarted three times in the same term, each time after all its processes have died. After the last
+    failure the run hands leadership over."""
     with Fake() as f:
         starts = f.folder / "starts"
         r = ran(f, "--on-exit", "restart", "--shell", "--", f"echo $ELECT_TERM $ELECT_LOSS_FD >>{starts}; exit 3")
@@ -703,8 +702,7 @@ def restarts(_):
 
 @case
 def restarts_of_a_frozen_run(_):
-    """A command that has failed is not restarted while --on-lose freeze applies to its run, even if the last lease of the run has
-    not ended yet."""
+    """A failed command is not restarted while --on-lose freeze applies, even if the run's last lease has not ended yet."""
     with Fake() as f:
         starts = f.folder / "starts"
         with Run(f, "--on-exit", "restart", "--on-lose", "freeze", "--", "sh", "-c", f"echo $$ $ELECT_TERM >>{starts}; exit 3") as r:
@@ -715,7 +713,7 @@ def restarts_of_a_frozen_run(_):
             f.client().say("STOP", why="again")
             f.wait("the run waits for its turn", lambda: f.words().count("HOLD") == 2)
             while boottime() < since + 1_500_000:
-                r.signal(signal.SIGUSR1)  # this wakes the keeper
+                r.signal(signal.SIGUSR1)  # wakes the keeper
                 time.sleep(0.02)
             holds("the command is not started", len(starts.read_text().splitlines()) == 1, starts.read_text())
             f.answer, f.term = None, 7 << 16 | 1
@@ -731,15 +729,14 @@ def health(_):
     with Fake() as f:
         sign = f.folder / "sick"
         checks = f.folder / "checks"
-        # A check that takes more than a second also counts as a failure, but a busy machine does not cause so many failures in a
-        # row.
+        # A check that takes more than a second also fails, but a busy machine does not cause so many failures in a row.
         with begin(f, OBEYS, "--health", f"echo >>{checks}; test ! -e {sign}", "--health-every", "1s", "--health-tries", "15") as r:
             wait("some checks", lambda: checks.exists() and checks.stat().st_size >= 2)
             holds("the run continues", "EMPTY" not in f.words())
             sign.touch()
             holds("the run becomes unhealthy", r.end() == 75 and "is unhealthy (its health check exited with status" in r.err and "handing over leadership of group main" in r.err, r.err)
             holds("leadership is handed over", last_empty(f).flags == YIELDS | FAILED and "health check" in last_empty(f).why, last_empty(f))
-        slow = f.folder / "slow"  # the file exists only when the command works
+        slow = f.folder / "slow"  # exists only while the command works
         with begin(f, OBEYS, "--health", f"test ! -e {slow} || sleep 1000", "--health-every", "1s", "--health-tries", "2") as r:
             slow.touch()
             holds("too slow", r.end() == 75 and "timed out" in r.err, r.err)
@@ -755,7 +752,7 @@ def health(_):
 
 @case
 def health_before_it_leads(_):
-    """A waiting run whose check fails reports the exit status of the check and its first line of output. The command starts only
+    """A waiting run whose check fails reports the check's exit status and its first line of output. The command starts only
     after a check that passes."""
     with Fake() as f:
         sign, started = f.folder / "well", f.folder / "started"
@@ -799,10 +796,10 @@ def watchdog(_):
              "every=int(os.environ['WATCHDOG_USEC'])/1e6\nprint('on',flush=True)\n"
              "for _ in range({}):\n s.sendto(b'STATUS=fine\\nWATCHDOG=1\\n', '\\0'+name[1:]); time.sleep(.1)\n{}\ntime.sleep(1000)")
     with Fake() as f:
-        # The command runs for longer than the watchdog timeout, so it would be killed if it gave no signs of life.
+        # Longer than the watchdog timeout: without signs of life the command would be killed.
         with begin(f, alive.format(100, "sys.exit(6)"), "--watchdog", "8s") as r:
             holds("signs of life", r.end() == 6 and "no sign of life" not in r.err, r.err)
-        # Signs of life that arrive while the keeper is stopped count when the keeper continues.
+        # Signs of life that arrive while the keeper is stopped count when it continues.
         with begin(f, alive.format(20, "sys.exit(6)"), "--watchdog", "8s") as r:
             keeper, since = r.keeper(), boottime()
             os.kill(keeper, signal.SIGSTOP)
@@ -836,7 +833,7 @@ def isolated(_):
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:
                 skip("isolated/as-another-user", "needs namespaces for that user")
-                continue  # elect has said why, and nothing was started
+                continue  # elect has said why, and started nothing
             expect("isolated", r, 0)
             holds("the daemon knows the containment", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())
@@ -854,10 +851,9 @@ def ignore_children():
 
 @case
 def isolated_ends_completely(_):
-    """With --isolate the command runs in a process namespace, whose first process belongs to elect run. The kernel ends this
-    namespace only when none of its process numbers is in use, not even as the number of a process group. The first process must
-    therefore be in a separate process group. In the group of the command it would wait for itself forever, and could not even be
-    killed."""
+    """With --isolate the command runs in a process namespace, whose first process belongs to elect run. The kernel ends the
+    namespace only when none of its process numbers is in use, not even as a process group. The first process must therefore be
+    in its own group: in the command's group it would wait for itself forever, and could not even be killed."""
     def end_by_itself(r):
         os.kill(r.command(), signal.SIGKILL)
         return 137
@@ -892,8 +888,7 @@ def isolated_ends_completely(_):
 
 
 class Cgroup:
-    """A control group in which this test can start a runner. The group either is delegated, so that the runner may divide it, or is
-    not."""
+    """A control group for a runner, either delegated, so that the runner may divide it, or not."""
 
     def __init__(self, delegated):
         self.path = CGROUPS / f"elect-test-{uuid.uuid4().hex[:8]}"
@@ -954,7 +949,7 @@ def control_groups(_):
             f.renews = True
             f.wait("HOLD", lambda: f.clients[-1].heard[-1].word == "HOLD")
             f.client().say("GO")
-            f.answer = None  # the default answers would also send GO, so they begin only after GO
+            f.answer = None  # the default answers include GO, so they begin after it
             wait("the command works", lambda: r.beat()[0] > r.nothing_works + 100_000)
             r.signal(signal.SIGTERM)
             os.kill(r.command(), signal.SIGKILL)
@@ -968,8 +963,8 @@ def control_groups(_):
 
 @case
 def terminal(_):
-    """The command owns the terminal while it runs, and the previous owner gets the terminal back afterwards. Between two starts
-    of a command the keys of the terminal end the run."""
+    """The command owns the terminal while it runs, then its previous owner gets it back. Between two starts of a command, the
+    terminal's keys end the run."""
     with Fake() as f:
         starts = f.folder / "starts"
         pid, master = pty.fork()
@@ -999,10 +994,10 @@ def terminal(_):
             until(b"mine True")
             os.write(master, b"hello\n")
             until(b"got hello")
-            os.write(master, b"\x1a")  # elect run continues the stopped command, because no shell would do so here
+            os.write(master, b"\x1a")  # elect run continues the stopped command, because no shell would
             wait("the run continues", lambda: state(pid) == "S")
             os.write(master, b"\x03")
-            try:  # the terminal may discard its output, so only the status shows that the command was interrupted
+            try:  # the terminal may discard output: only the status shows the interrupt
                 while os.read(master, 4096):
                     pass
             except OSError:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests elect run under faults: run_faults.py ELECT [CASE ... | --list] [--jobs N]
 
-The workloads resist being killed, the runner and the keeper are killed or stopped at any moment, and the daemon is late, silent,
-dead or wrong. No process of the work may survive or be alive after the deadline, neither by the clock of the daemon that granted
-the lease, nor by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
+The workloads resist being killed, the runner and the keeper are killed or stopped at any moment, and the daemon is late,
+silent, dead or wrong. No process of the work may survive or be alive after the deadline, by the clock of the daemon that
+granted the lease and by the times that the workload writes. Runner and keeper are killed $DEATHS (default 120) times."""
 
 import ctypes
 import errno
@@ -35,13 +35,13 @@ def hostile_workloads(_):
     with Fake() as f:
         rows = [(mode, number, SHORT["lease"]) for mode, number in (("ignore", 0), ("tree", 20), ("threads", 10), ("chain", 2), ("bomb", 100),
                                                                ("memory", 1024), ("output", 0), ("stopped", 0))]
-        if is_root("hostile-workloads/lease-of-60-ms"):  # a busy machine may need more time without a real-time priority
+        if is_root("hostile-workloads/lease-of-60-ms"):  # a busy machine may need longer without a real-time priority
             rows += [("tree", 10, 60_000), ("ignore", 0, 60_000)]
         for mode, number, lease in rows:
             f.renews, f.lease, f.renewal = True, lease, 12_000 if lease == 60_000 else 100_000
             with Run(f, *[] if lease == 60_000 else MARGIN, "--", HOSTILE, "BEAT", mode, str(number)) as r:
                 forked = min(number, 1) if mode == "memory" else number
-                # A lease of 60 ms may end before the workload has forked all its processes, but even then no process may be alive
+                # A lease of 60 ms may end before the workload has forked all its processes, but even then none may be alive
                 # afterwards.
                 wait(mode, lambda: (r.beat()[0] and r.beat()[1] >= forked) or (lease == 60_000 and r.process.poll() is not None))
                 f.renews = False
@@ -51,7 +51,7 @@ def hostile_workloads(_):
                 holds(f"{mode}: no process is left", not r.alive())
                 holds("the run warns", ("the lease is 60 ms" in r.err) == (lease == 60_000), r.err[-300:])
         f.renews, f.lease, f.renewal = True, 10_000_000, 500_000
-        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:  # the command leaves processes behind
+        with Run(f, "--", "sh", "-c", f"{HOSTILE} {f.folder}/left tree 5; exit 3") as r:
             left = f.folder / "left"
             wait("all processes run", lambda: left.exists() and left.stat().st_size and struct.unpack("=qq", left.read_bytes()[:16])[1] >= 5)
             os.kill(next(p for p in children(r.command())), signal.SIGKILL)
@@ -61,7 +61,7 @@ def hostile_workloads(_):
 
 
 CHAINS = int(os.environ.get("CHAINS", "120"))
-PROCESSES = 1500  # more forks than these chains need, but fewer than the machine has process numbers
+PROCESSES = 1500  # more than these chains need, fewer than the machine's process numbers
 
 
 def limit_processes():
@@ -71,8 +71,8 @@ def limit_processes():
 
 
 def end_chains(f, how, *words):
-    """Ends a run whose command forks without end. Returns the time, in microseconds, from the kill to the last moment at which a
-    process of the work was alive."""
+    """Ends a run whose command forks without end. Returns the microseconds from the kill until no process of the work was
+    alive."""
     margin = 50_000
     with Run(f, "-k", "0ms", "--kill-margin", "50ms", *words, "--", HOSTILE, "BEAT", "chain", str(CHAINS), preexec_fn=limit_processes,
              **how) as r:
@@ -89,9 +89,8 @@ def end_chains(f, how, *words):
 
 @case
 def fork_chains(_):
-    """The processes of the workload only leave their session, fork and exit, and no control group contains them. The case runs
-    first with the priority of an ordinary user and then, if possible, with that of root. The case prints how long these processes
-    survived the kill, but sets no limit on this time."""
+    """The workload's processes only leave their session, fork and exit, without a control group. The case runs with an ordinary
+    user's priority and then, if possible, with root's. It prints how long they survived the kill, but sets no limit."""
     ordinary = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "cwd": "/"} if is_root("fork-chains with the priority of root") else {}
     for how in (ordinary, {}) if ordinary else ({},):
         with Fake(**SHORT) as f:
@@ -103,8 +102,8 @@ def fork_chains(_):
 
 @case
 def orphans_need_no_keeper(_):
-    """The keeper need not reap the orphans of the workload, because the kernel does so. Otherwise the keeper would fall behind a
-    workload that forks faster than it can reap."""
+    """The kernel, not the keeper, reaps the workload's orphans. The keeper would fall behind a workload that forks faster than
+    it can reap."""
     orphans = "for i in $(seq 50); do (true &) ; done; echo on; exec sleep 1000"
     with Fake() as f, Run(f, "--", "sh", "-c", f"echo stop; read go; {orphans}", stdin=subprocess.PIPE) as r:
         holds("the command has started", r.process.stdout.readline() == b"stop\n")
@@ -114,7 +113,7 @@ def orphans_need_no_keeper(_):
         r.process.stdin.write(b"go\n")
         r.process.stdin.flush()
         holds("all orphans were forked", r.process.stdout.readline() == b"on\n")
-        # The first child was started by the keeper itself, and is not an orphan.
+        # The first child was started by the keeper and is not an orphan.
         wait("no orphan runs any more", lambda: all(state(p) in ("Z", "") for p in children(keeper)[1:]))
         left = [p for p in children(keeper) if state(p) == "Z"]
         holds("no orphan waits to be reaped", not left, len(left))
@@ -125,7 +124,7 @@ def orphans_need_no_keeper(_):
 
 @case
 def all_killed_before_anything_else(_):
-    """When the keeper kills the processes, it does not open a file or sleep between its first and its last kill."""
+    """The keeper neither opens a file nor sleeps between its first and its last kill."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     number = 40
@@ -140,7 +139,7 @@ def all_killed_before_anything_else(_):
         for line in trace.read_text().splitlines():
             pid, call = line.split(None, 1)
             by_process.setdefault(pid, []).append(call)
-        # Only signals to single processes count, not the signal to the whole process group.
+        # Only signals to single processes count, not the one to the whole process group.
         kills = {pid: [i for i, call in enumerate(calls) if re.match(r"(kill\(\d+|pidfd_send_signal\(\d+), SIGKILL", call)]
                  for pid, calls in by_process.items()}
         killer = max(kills, key=lambda pid: len(kills[pid]))
@@ -170,7 +169,7 @@ def kill(pid):
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
-        pass  # the process has ended in the meantime
+        pass  # it has ended
 
 
 @case
@@ -217,7 +216,7 @@ def either_is_stopped(_):
                     r.begun(4)
                     os.kill(r.pid if who == "runner" else r.keeper(), signal.SIGSTOP)
                     f.renews = renews
-                    if who == "keeper" and renews:  # the command works until the office ends
+                    if who == "keeper" and renews:  # the command works until leadership is lost
                         beat = f.until()
                         wait("the command works", lambda: r.beat()[0] > beat)
                         f.client().say("LOST", why="")
@@ -241,8 +240,8 @@ def either_is_stopped(_):
 
 @case
 def daemon_stalls(_):
-    """The daemon stalls at each point of its dialogue with the run in turn. The deadline is always the end of the lease that the
-    daemon has granted."""
+    """The daemon stalls at each point of its dialogue with the run in turn. The deadline is always the end of the lease that it
+    has granted."""
     for nth in range(1, 6):
         def pause_at(client, said, nth=nth):
             if len(client.heard) == nth:
@@ -250,7 +249,7 @@ def daemon_stalls(_):
             return len(client.heard) == nth
         with Fake(**SHORT, answer=pause_at) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "3") as r:
             f.wait("the daemon has stalled", f.paused.is_set)
-            if nth <= 2:  # the daemon has granted no lease yet, so no command starts
+            if nth <= 2:  # no lease granted yet: no command starts
                 begun = boottime()
                 wait("some time", lambda: boottime() > begun + 700_000)
                 holds("the command has not started", r.beat()[0] == 0 and not r.workers())
@@ -262,14 +261,14 @@ def daemon_stalls(_):
                 f.paused.set()
             wait("the end of the lease", lambda: boottime() > f.until())
             r.nothing_after(f.until(), f"stalled from packet {nth} on")
-            if r.beat()[0] == 0 and nth > 2:  # the run was too slow to start within that lease, and waits for its next turn
+            if r.beat()[0] == 0 and nth > 2:  # too slow to start within that lease: the run waits for its next turn
                 r.signal(signal.SIGTERM)
             holds("lost", r.end() == 75 or r.returncode == 143 and r.beat()[0] == 0, r.process.returncode, r.err)
 
 
 @case
 def daemon_is_late(_):
-    """A lease begins at the time of the request for it, even if the answer arrives much later."""
+    """A lease begins at the time of its request, however late the answer."""
     late, begun = [], []
 
     def answer(client, said):
@@ -307,8 +306,8 @@ def daemon_dies(_):
 
 @case
 def wrong_answers(_):
-    """The run ignores an answer with the time stamp of another request, an impossible lease or an earlier term. Such an answer
-    neither starts the command nor extends its lease."""
+    """The run ignores an answer with another request's time stamp, an impossible lease or an earlier term: it neither starts
+    the command nor extends its lease."""
     lease = SHORT["lease"]
     lies = {"foreign stamp": lambda s: {"stamp": s.stamp + 1_000_000, "left": lease},
             "foreign": lambda s: {"stamp": s.stamp - 1, "left": lease}, "later": lambda s: {"stamp": 2**63 - 1, "left": lease},
@@ -322,7 +321,7 @@ def wrong_answers(_):
         def answer(client, said):
             if said.word == "ASK" and lying["on"]:
                 client.say("TOLD", **lie(said))
-                client.send(b"\xff" * 37)  # these bytes are not a packet
+                client.send(b"\xff" * 37)  # not a packet
                 return True
             return False
         with Fake(lease=lease, renewal=100_000, answer=answer) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "2") as r:
@@ -338,7 +337,7 @@ def wrong_answers(_):
 
 @case
 def late_messages_of_another_office(_):
-    """Late messages from the previous term of leadership do not affect the current one."""
+    """Late messages of an earlier term do not affect the current one."""
     with Fake() as f, begin(f, OBEYS, "--respawn") as r:
         old = f.client().heard[-1].stamp
         f.answer = lambda client, said: said.word in ("HOLD", "ASK")
@@ -349,7 +348,7 @@ def late_messages_of_another_office(_):
             f.client().say(word, stamp=old, left=1_000_000)
         f.client().say("GO")
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
-        f.grant(f.client(), old)  # this message belongs to the previous office
+        f.grant(f.client(), old)  # of the earlier term
         begun = boottime()
         wait("some time", lambda: boottime() > begun + 300_000)
         holds("the command is not started", not r.workers())
@@ -359,7 +358,7 @@ def late_messages_of_another_office(_):
 
 @case
 def a_shorter_office(_):
-    """A run has ended its work, and starts it again with a shorter lease. The earlier lease would have ended later, but does not
+    """A run has ended its work and starts it again with a shorter lease. The earlier lease would have ended later, but does not
     extend the new one."""
     shorter = 8_000_000
     with Fake(lease=5 * shorter) as f, Run(f, "--respawn", "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "plain") as r:
@@ -423,7 +422,7 @@ def other_clock(_):
 
 @case
 def without_proc(_):
-    """Without /proc the run cannot list processes, but still kills the processes in the command's group."""
+    """Without /proc the run cannot list processes, but still kills those in the command's group."""
     need_root()
     before = ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]
     with Fake(**SHORT) as f, Run(f, *MARGIN, "--", HOSTILE, "BEAT", "bomb", "5", before=before) as r:
@@ -433,11 +432,11 @@ def without_proc(_):
         r.nothing_after(f.until(), "without /proc")
 
 
-PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # these numbers are the same on every architecture
+PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE = 424, 434, 436  # the same on every architecture
 
 
 def deny(error, *calls):
-    """Returns a preexec_fn that installs a seccomp filter, which makes these system calls fail with this error."""
+    """Returns a preexec_fn that installs a seccomp filter: these system calls fail with this error."""
     refuse = [line for call in calls for line in ((0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | error))]
     lines = [(0x20, 0, 0, 0), *refuse, (0x06, 0, 0, 0x7fff0000)]  # load the call's number, refuse these calls, allow others
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
@@ -452,8 +451,8 @@ def deny(error, *calls):
 
 @case
 def without_pidfd(_):
-    """Processes that have left the process group of the command are killed, stopped and continued even if an old kernel or a filter
-    does not allow signals through a pidfd."""
+    """Processes outside the command's group are killed, stopped and continued even if an old kernel or a filter does not allow
+    signals through a pidfd."""
     for install in (deny(errno.ENOSYS, PIDFD_SEND_SIGNAL, PIDFD_OPEN, CLOSE_RANGE), deny(errno.EPERM, PIDFD_SEND_SIGNAL)):
         with Fake() as f:
             there = f.folder / "there"
@@ -461,7 +460,7 @@ def without_pidfd(_):
                          f"until [ -e {there} ]; do sleep .01; done; exit 3", preexec_fn=install)
             expect("the status of the command", orphan, 3)
             holds("no orphan is left", not orphan.alive())
-        deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # the process is outside the group, and not a child of the keeper
+        deep = f"setsid {HOSTILE} BEAT tree 3; exit"  # outside the group, and not a child of the keeper
         with Fake() as f, Run(f, "--on-lose", "freeze", "--", "sh", "-c", deep, preexec_fn=install) as r:
             r.begun(3)
             f.answer = lambda client, said: said.word == "HOLD" and (client.say("WAIT", leader="b") or True)
@@ -502,8 +501,8 @@ def busy_machine(_):
 
 @case
 def end_is_seen_before_the_notes(_):
-    """The runner notices the end of the keeper before it has read the last notes of the keeper. It still reports that the command
-    was started."""
+    """The runner notices the keeper's end before it has read the keeper's last notes. It still reports that the command was
+    started."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     slow = ["strace", "-qq", "-o", "/dev/null", "-e", "trace=wait4", "-e", "inject=wait4:delay_enter=500000"]
@@ -513,8 +512,7 @@ def end_is_seen_before_the_notes(_):
 
 @case
 def killed_at_every_call(_):
-    """The runner is killed at each system call that it makes before the command starts. The keeper is killed at the calls that it
-    makes around its fork."""
+    """The runner is killed at each system call before the command starts, and the keeper at the calls around its fork."""
     if not shutil.which("strace"):
         raise NotHere("needs strace")
     calls = ("socket", "connect", "socketpair", "sendmsg", "recvmsg", "poll", "read", "timerfd_settime", "timerfd_create", "signalfd4",

@@ -1,4 +1,4 @@
-"""Finds scenario files that no test runs, and missing scenarios that a comment names."""
+"""Finds scenario files that no test runs, and comments that name missing scenarios."""
 
 import pathlib
 import re

@@ -1,7 +1,7 @@
-"""Kills the writer of a state file at every system call, or makes this call fail: state.py STATE_TOOL SHORT_LIBRARY
+"""Kills the writer of a state file at every system call, or makes the call fail: state.py STATE_TOOL SHORT_LIBRARY
 
-Afterwards it must be possible to open the file, and the file must contain every acknowledged write. The writer stops after an
-error, but continues after a call that did only part of its work. The test needs strace."""
+Afterwards the file can be opened and contains every acknowledged write. The writer stops after an error, but continues after a
+call that did only part of its work. The test needs strace."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from lib.containment import contain  # noqa: E402
 
 TOOL, SHORT = sys.argv[1:3]
 CALLS = ["openat", "newfstatat", "fstat", "fcntl", "pread64", "pwrite64", "fdatasync", "fsync", "linkat", "unlinkat", "close"]
-MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # calls whose failure must be reported; one unreadable slot may be ignored
+MATTER = {"pwrite64", "fdatasync", "fsync", "linkat"}  # their failure must be reported; one unreadable slot may be ignored
 WRITES = 3
 MAKERS = 8
 tried = {"kill": 0, "error": 0, "short": 0}
@@ -28,8 +28,8 @@ def preload(short):
 
 
 def run(*args, inject=None, short=None):
-    """Runs the tool and returns the completed process. Its attribute `hurt` is True if strace injected a fault or a signal killed
-    the tool."""
+    """Runs the tool and returns the completed process. `hurt` is True if strace injected a fault or a signal killed the
+    tool."""
     with tempfile.NamedTemporaryFile("r") as log:
         strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={inject.split(':')[0]}", "-e", f"inject={inject}"] if inject else []
         for name, value in preload(short).items() if inject else ():
@@ -49,7 +49,7 @@ def last(done):
 
 
 def still_has(path, told, what):
-    """Checks that the state file can be opened, and contains all acknowledged writes."""
+    """Checks that the state file can be opened and contains all acknowledged writes."""
     found = run(path, "read")
     if found.returncode != 0:
         fail(f"cannot be opened after {what}", found)
@@ -67,7 +67,7 @@ def each_call(how):
 
 
 def must_tell(done, call, inject):
-    """Checks that the tool reported every failure that matters, and gave a reason."""
+    """Checks that the tool reported every failure that matters, with a reason."""
     if done.returncode == 0 and call in MATTER:
         fail(f"no failure was reported after {inject}", done)
     if done.returncode > 0 and not done.stderr:
@@ -96,8 +96,8 @@ def writing(path, inject=None, short=None):
 
 
 def making(path, inject=None, short=None):
-    """Makes a state file, with or without a fault. Afterwards no other file may be left. If the state file does not exist, a second
-    attempt without a fault must succeed."""
+    """Makes a state file, with or without a fault. No other file may be left. If there is no state file, a second attempt
+    without a fault must succeed."""
     done = run(path, "make", inject=inject, short=short)
     left = [p.name for p in path.parent.iterdir() if p != path]
     if left and not (short and (done.returncode < 0 or inject.startswith("unlinkat"))):
@@ -110,7 +110,7 @@ def making(path, inject=None, short=None):
 
 
 def making_by_name(path, inject=None):
-    """Makes the state file under its final name from the beginning, as on a system without O_TMPFILE."""
+    """Makes the state file under its final name at once, as on a system without O_TMPFILE."""
     return making(path, inject, "nameless:1")
 
 
@@ -128,7 +128,7 @@ def shorten(use, short):
 
 
 def shorten_to_nothing(use, every):
-    """Checks that a disk that accepts no bytes counts as full."""
+    """A disk that accepts no bytes counts as full."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         done = use(path, short=f"nothing:{every}")
@@ -138,8 +138,8 @@ def shorten_to_nothing(use, every):
 
 
 def make_concurrently(short):
-    """Several processes make the same state file at the same time. One of them must succeed, the others must report that the file
-    exists already, and no other file may be left."""
+    """Several processes make the same state file at once. One must succeed, the others must report that the file exists, and no
+    other file may be left."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "state"
         makers = [subprocess.Popen([TOOL, path, "make"], stderr=subprocess.PIPE, text=True, env=os.environ | preload(short))

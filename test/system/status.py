@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the answers of a member to users and programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
+"""Tests a member's answers to users and programs: status.py ELECT [CASE ... | --list] [--jobs N]"""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from lib.times import STEADY_TIMES, TIMES  # noqa: E402
 # ---- JSON ----
 
 def documented_objects():
-    """Reads the tables in docs/formats.md that describe JSON objects. Returns, for each object, the type of each key."""
+    """Reads the tables of JSON objects in docs/formats.md. Returns each object's keys with their types."""
     parts = re.split(r"^##+ ", (ROOT / "docs" / "formats.md").read_text(), flags=re.M)
     chapter = parts[next(i for i, part in enumerate(parts) if part.startswith("Journal entries\n")):]
     chapter = chapter[:next(i for i, part in enumerate(chapter) if part.startswith("Notes about settings\n"))]
@@ -74,12 +74,12 @@ def looked_at(p, name, where, seen):
 
 @case
 def documented_keys(_):
-    """Each answer has exactly the documented keys. Each key has a value in at least one situation of this case, although it may be
-    null in others."""
+    """Each answer has exactly the documented keys. Each key, even one that may be null, has a value in at least one situation
+    of this case."""
     seen = set()
     with LocalCluster(times=TIMES) as p:
         fits(json.loads(p.elect("a", "doctor", "-o", "json").stdout), "[](#diagnosis)", "no daemon", seen)
-        other = p.folder / "other"  # member c has another key
+        other = p.folder / "other"
         other.mkdir()
         expect("key", run("key", "new", other / "key", "-c", p.conf), 0)
         (other / "elect.conf").write_text(p.conf.read_text().replace("state-dir = state\n", f"state-dir = {p.folder}/state\n"))
@@ -152,7 +152,7 @@ def screen(_):
 
 @case
 def long_names(_):
-    """A name that is wider than its column has a separate line, so that the rows stay aligned with their headings."""
+    """A name wider than its column gets its own line, so that the rows stay aligned with their headings."""
     names = [f"db-primary-host.eu-central-1.example.company.com-{letter}" for letter in "ab"]
     with LocalCluster(names, times=STEADY_TIMES) as p:
         p.start(names[0])
@@ -167,20 +167,20 @@ def long_names(_):
 
 @contextlib.contextmanager
 def asking(path, count):
-    """Opens `count` connections. Sends a request on each of them, but only when all of them are open."""
+    """Opens `count` connections. Sends the requests only when all are open."""
     with contextlib.ExitStack() as all_of_them:
         clients = [all_of_them.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(count)]
         for client in clients:
             client.connect(path)
             client.settimeout(LIMIT)
         for client in clients:
-            with contextlib.suppress(OSError):  # the daemon closed the connection
+            with contextlib.suppress(OSError):
                 client.sendall(b'{"verb": "status"}\n')
         yield clients
 
 
 def line_of(client):
-    """Returns the answer to one client, or {} if the client is disconnected without an answer."""
+    """Returns the answer to a client, or {} if it is disconnected without one."""
     text = b""
     try:
         while not text.endswith(b"\n") and (more := client.recv(65536)):

@@ -1,10 +1,10 @@
 """Tests a short story with real daemons: story.py ELECT
 
-Three members elect a leader, and work runs beside this leader. Then the leader is killed, the next leader hands over, and `elect
+Three members elect a leader, and work runs beside it. Then the leader is killed, the next leader hands over, and `elect
 explain` reports the reason.
 
-The work takes a lock that only one process can have, so that the test detects two leaders at the same time. On a slow machine there
-may be an extra election, so the story follows the present leader. It checks order, cause and safety, but never a duration."""
+The work takes an exclusive lock, so the test detects two leaders at once. On a slow machine there may be an extra election, so
+the story follows the present leader. It checks order, cause and safety, but never a duration."""
 
 import signal
 import subprocess
@@ -17,7 +17,7 @@ from lib.elect_command import ELECT, explained  # noqa: E402
 from lib.local_cluster import LocalCluster  # noqa: E402
 from lib.processes import die_with_parent, wait  # noqa: E402
 
-# This lease is so long that a leader keeps it on a busy machine.
+# So long that a leader keeps its lease on a busy machine.
 TIMES = "lease = 10s\nrenewal = 2s\ndelay = 50ms\nmax-lease = 10s\n"
 WORK = """import fcntl, os, signal, sys
 log, lock = open(sys.argv[1], "a"), open(sys.argv[2], "a")
@@ -53,8 +53,8 @@ class Story(LocalCluster):
                     stdout=log, stderr=log, preexec_fn=lambda: die_with_parent(signal.SIGTERM)))
 
     def worked(self):
-        """Returns (member, token) of each process that has worked, in order. Checks that only one process worked at a time, and
-        that each token is larger than the previous one."""
+        """Returns (member, token) of each process that has worked, in order. Checks that only one worked at a time, and that
+        the tokens increase."""
         path = self.folder / "work"
         lines = path.read_text().splitlines() if path.exists() else []
         holds("two leaders worked at the same time", "two at once" not in lines, lines)
@@ -64,7 +64,7 @@ class Story(LocalCluster):
         return done
 
     def works(self, *others):
-        """Waits for work beside a leader that is not one of `others`. Returns this leader and its token."""
+        """Waits for work beside a leader that is not one of `others`. Returns the leader and its token."""
         def found():
             last = self.worked()[-1:]
             return last[0] if last and last[0][0] not in others and self.group(last[0][0]).get("leads") else None
@@ -90,7 +90,7 @@ def story(_):
         now, token = s.works()
         target = next(name for name in s.names if name != now)
         done = s.elect(now, "transfer", target)
-        # If the target is too slow to take over, another member leads, as the command reports.
+        # If the target is too slow to take over, another member leads, and the command says so.
         holds("the hand-over", done.returncode == 0 or "leads" in done.stdout + done.stderr, done)
         third, later = s.works(now)
         holds("the target leads", third == target or done.returncode != 0, third, target, done)

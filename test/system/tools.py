@@ -20,7 +20,7 @@ contain()
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 120
-FAKE = {  # a stand-in for dpkg-query, to which only spin is missing; $FAKE_UID is the user
+FAKE = {  # a stand-in for dpkg-query that lacks only spin; $FAKE_UID is the user
     "dpkg-query": '[ "$4" = spin ] && exit 1\necho "install ok installed"',
     "id": 'echo "$FAKE_UID"',
     "sudo": 'echo "sudo $*" >>"$FAKE_LOG"\nexec "$@"',
@@ -39,7 +39,7 @@ def tool(name):
 # ---- tools/deps ----
 
 def on_a_terminal(words, env, answer):
-    """Runs a process on a terminal and answers its question. Returns the exit status and the output of the process."""
+    """Runs a process on a terminal and answers its question. Returns its exit status and output."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)
@@ -59,7 +59,7 @@ def on_a_terminal(words, env, answer):
 
 
 def deps(uid, answer=None, without=()):
-    """Runs tools/deps with fake system commands. Returns its exit status, its output, and the commands that it called."""
+    """Runs tools/deps with fake system commands. Returns its exit status, its output and the commands that it called."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FAKE.items():
             if name not in without:
@@ -188,7 +188,7 @@ def uninstalled():
 
 
 def mutants_fit():
-    """Checks that the original text of each mutant occurs exactly once in its file. Otherwise make mutants would stop."""
+    """Checks that each mutant's original text occurs exactly once in its file. Otherwise make mutants would stop."""
     spec = importlib.util.spec_from_file_location("mutants", ROOT / "test/mutant/mutants.py")
     mutants = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(mutants)

@@ -1,4 +1,4 @@
-"""Checks that the systemd unit has the required settings, and that its exposure, as systemd-analyze computes it, is low enough."""
+"""Checks that the systemd unit has the required settings, and that its exposure in systemd-analyze is low enough."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ for name, pattern in (("RestartPreventExitStatus", r"(.* )?78( .*)?"), ("Watchdo
 
 skipped = shutil.which("systemd-analyze") is None
 if not skipped:
-    # The copy of the unit has the same file name, because systemd checks the name, too.
+    # The copy keeps the file name, because systemd checks it, too.
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "elect.service"
         copy.write_text(UNIT.read_text().replace("/usr/bin/elect", "/bin/true"))
@@ -38,7 +38,7 @@ if not skipped:
     print(said.group(0) if said else "systemd-analyze security prints no exposure level")
     if said is None or float(said.group(1)) > EXPOSURE:
         problems.append(f"exposed: {said and said.group(1)}, at most {EXPOSURE}; {security.stderr}")
-    # systemd-analyze may also warn about other units of this machine, which do not matter here.
+    # systemd-analyze may also warn about other units of this machine.
     problems += [line for line in verify.stderr.splitlines() if "elect" in line]
 
 for problem in problems:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests every verb of a running member on loopback, from a user's view: verbs.py ELECT [CASE ... | --list] [--jobs N]
+"""Tests every verb of a running member on loopback, as a user sees it: verbs.py ELECT [CASE ... | --list] [--jobs N]
 
-The cases check exit codes, texts and refusals, bad input, signals, notifications of a service manager, and hostile clients."""
+The cases check exit codes, texts and refusals, bad input, signals, notifications to a service manager, and hostile clients."""
 
 import glob
 import json
@@ -169,8 +169,8 @@ def resign_and_transfer(_):
         p.start(third)
 
         def taken(verb, to=None):
-            """Orders a hand-over. Returns (leader, process) if the hand-over was completed as ordered, and None if slow members did
-            not take over in time, so that the order must be repeated."""
+            """Orders a hand-over. Returns (leader, process) if it was completed as ordered, or None if slow members did not
+            take over in time and the order must be repeated."""
             now = p.leader()[0]
             if now == to:
                 p.resign(now)
@@ -201,10 +201,10 @@ def pause_and_resume(_):
         expect("no such group", p.elect(leader, "pause", "-g", "x"), 1, err="there is no group x")
         holds("the leader stays", p.leader() == (leader, term))
         p.kill(leader)
-        end = time.monotonic() + 20  # waits for two leases, during which no member may be elected
+        end = time.monotonic() + 20  # two leases long, no member may be elected
         while time.monotonic() < end:
             for n in p.names:
-                g = p.known(n) if n != leader else {}  # each of the two members follows the former leader as long as the other member does
+                g = p.known(n) if n != leader else {}  # each follows the former leader as long as the other does
                 holds("a member was elected under pause", g.get("leader") in (None, leader) and (g.get("term") or 0) <= term, g)
             time.sleep(0.05)
         wait("the member waits", lambda: p.known(other).get("state") == "waits")
@@ -265,7 +265,7 @@ def reload(_):
 def keys(_):
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {}
-        for name in p.names:  # each member has its own key file, as on two machines
+        for name in p.names:  # a key file each, as on two machines
             places[name] = p.folder / name
             (places[name] / "state").mkdir(parents=True)
             shutil.copy2(p.conf, places[name])
@@ -332,8 +332,7 @@ def keys(_):
 
 @case
 def stolen_key(_):
-    """elect key remove --force removes a key immediately. A member that still uses this key is cut off until it uses another
-    key."""
+    """elect key remove --force removes a key at once. A member that still uses it is cut off until it uses another one."""
     with LocalCluster("ab", times=STEADY_TIMES) as p:
         places = {name: p.folder / name for name in p.names}
         for name, place in places.items():
@@ -367,14 +366,13 @@ def stolen_key(_):
 
 @case
 def eighty_columns(_):
-    """Text that elect prints for people is at most as wide as a terminal. An entry of the log is always a single line, however long
-    it is."""
+    """elect's text for people is at most as wide as a terminal. A log entry is always a single line, however long."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.begin()
 
         def said(*words):
-            """Runs a verb on the leader until it prints something. A resignation that slow members do not complete in time prints
-            nothing, and is repeated."""
+            """Runs a verb on the leader until it prints something. A resignation that slow members do not complete in time
+            prints nothing and is repeated."""
             return wait(" ".join(words), lambda: p.elect(p.leader()[0], *words).stdout)
         for words in (["status"], ["members"], ["leader"], ["is-leader"], ["explain"], ["key", "list"], ["resign"]):
             text = said(*words)
@@ -405,7 +403,7 @@ def stopped_daemon(_):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), limits[1]))
         full = False
         try:
-            while len(queue) < min(most, 4096) - 100:  # fills the queue of connections
+            while len(queue) < min(most, 4096) - 100:
                 queue.append(socket.socket(socket.AF_UNIX))
                 queue[-1].setblocking(False)
                 queue[-1].connect(p.socket(leader))
@@ -426,7 +424,7 @@ def stopped_daemon(_):
 
 @case
 def stopped_client(_):
-    """A waiting command that is stopped and continued, as by ^Z and fg, continues to wait."""
+    """A waiting command that is stopped and continued, as by ^Z and fg, still waits."""
     with LocalCluster("a") as p:
         with socket.socket(socket.AF_UNIX) as door:
             door.bind(p.socket("a", "admin"))
@@ -546,8 +544,8 @@ def hostile_clients(_):
                 s.connect(p.socket(leader))
                 s.sendall(b'{"verb":')
             except OSError:
-                pass  # the queue of connections is full
-        for s in slow:  # the daemon disconnects slow clients and surplus clients
+                pass
+        for s in slow:  # the daemon disconnects slow and surplus clients
             try:
                 holds("an incomplete request was answered", s.recv(100) == b"")
             except TimeoutError:
@@ -556,7 +554,7 @@ def hostile_clients(_):
                 pass
             s.close()
         wait("the daemon answers again", lambda: p.elect(leader, "is-leader").returncode == 0)
-        with socket.socket(socket.AF_UNIX) as never:  # this client never reads
+        with socket.socket(socket.AF_UNIX) as never:
             never.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             never.connect(p.socket(leader))
             never.sendall(b'{"verb":"watch"}\n')
@@ -604,8 +602,8 @@ def no_other_member_can_lead(_):
         p.begin()
 
         def told():
-            """Returns the refusal that names the new term. On a slow machine the first refusal may only report that no member was
-            elected in time."""
+            """Returns the refusal that names the new term. On a slow machine the first refusal may only report that no member
+            was elected in time."""
             done = p.elect("c", "resign", "--force")
             holds("the order is refused", done.returncode == 1 and is_late(done), done.stdout, done.stderr)
             return done if "c leads again, in term" in done.stderr else None
@@ -621,8 +619,8 @@ def roles_of_all_groups_or_of_none(_):
         as_observer = as_member.replace(f"[member {voter}]\n", f"[member {voter}]\nrole = observer\n")
 
         def vote_of_both(conf, votes):
-            """Makes `one` lead both groups, and reloads the configuration there. Repeats this until `voter` has a vote in both
-            groups or, if `votes` is false, in neither group."""
+            """Makes `one` lead both groups and reloads the configuration there, until `voter` has a vote in both groups or, if
+            `votes` is false, in neither."""
             p.conf.write_text(conf)
 
             def changed():
@@ -632,10 +630,11 @@ def roles_of_all_groups_or_of_none(_):
             wait("the change is complete in both groups", changed)
 
         def too_soon_for_one():
-            """Returns True if a reload changed the group main, but not the other group. After a change of leader, a group refuses
-            changes of its membership for the duration of the longest lease. Here only the other group has just changed its leader.
-            If main has changed its leader, too, both groups refuse, and the case tries again. If this machine stalled for the
-            duration of the longest lease, neither group refuses. The case then undoes the change before it tries again."""
+            """Returns True if a reload changed the group main, but not the other one.
+
+            After a change of leader a group refuses changes of its membership for the longest lease. Here only the other group
+            has just changed its leader. If main has, too, both groups refuse, and the case tries again. If this machine stalled
+            for the longest lease, neither refuses, and the case undoes the change before it tries again."""
             p.transfer(one)
             p.transfer(other, 1)
             p.transfer(one, 1)
@@ -681,7 +680,7 @@ def log_destinations(_):
 
 @case
 def slow_watch(_):
-    """The daemon disconnects a watcher that reads too slowly. The watcher reports this as the reason, and the daemon continues."""
+    """The daemon disconnects a watcher that reads too slowly. The watcher reports this reason, and the daemon continues."""
     with LocalCluster("a") as p:
         p.begin()
         watcher = subprocess.Popen([ELECT, "watch", "-S", p.socket("a"), "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -710,7 +709,7 @@ def slow_watch(_):
 
 @case
 def watch_a_killed_daemon(_):
-    """The kernel may disconnect the readers of a killed daemon before it closes the socket. They are not told that they are slow."""
+    """The kernel may disconnect a killed daemon's readers before it closes the socket. They are not told that they are slow."""
     with LocalCluster("a") as p:
         for _round in range(4):
             p.begin()

@@ -1,4 +1,4 @@
-"""Tests elect verify from a user's view: properties that hold, violated properties, and counterexamples."""
+"""Tests elect verify as a user sees it: properties that hold, violated properties, and counterexamples."""
 
 import json
 import os
@@ -23,8 +23,8 @@ def verify(*args, code=0):
 
 
 def what_holds():
-    """Checks that the algorithms have their properties under the assumptions of the lecture notes, and also with faults if a
-    failure detector watches the leader."""
+    """The algorithms have their properties under the assumptions of the lecture notes, and also with faults if a failure
+    detector watches the leader."""
     for args in (["bully", 3], ["bully", 4], ["ring", 5], ["active-ring", 4], ["chang-roberts", 6],
                  ["chang-roberts", 4, "--crashes", 1], ["bully", 3, "--crashes", 1, "--recoveries", 1],
                  ["ring", 3, "--crashes", 1, "--form", "multicast"], ["active-ring", 3, "--crashes", 1],
@@ -55,13 +55,13 @@ def what_does_not():
             path.write_text(text.split("----\n")[0])
             check(f"{args} is violated in the simulator, too", run("sim", path, "-q").returncode == 1)
             check("nothing left behind", os.listdir(folder) == ["bad.elect"], os.listdir(folder))
-        # A counterexample to termination, a liveness property, ends in a cycle or in a state of rest.
+        # A counterexample to termination, a liveness property, ends in a cycle or a state of rest.
         found = verify("--processes", 2, "--down", 1, "--begin", 0, "--timeouts", "any", "--property", "termination",
                        "--save", path, code=1)
         text = path.read_text()
         check("an endless election is marked", "\nmark\n" in text and "violated termination" in text, text)
         check("the marked counterexample replays", run("sim", path).returncode == 0)
-        # A property must also hold if the election is started by a process that --begin does not list, such as one that joins
+        # A property must also hold for an election started by a process that --begin does not list, such as one that joins
         # later.
         found = verify("--processes", "0,6,9", "--down", "0,6", "--leader", 0, "--joins", 1, "--cuts", 1,
                        "--property", "highest-wins", "--save", path, code=1)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tests work that only a leader does, with real daemons: work.py ELECT [CASE ... | --list] [--jobs N]
 
-Each of three members has an elect run, which the suite restarts as a service manager would. The workload ignores TERM, has
+Each of three members has an elect run, restarted by the suite as by a service manager. The workload ignores TERM, has
 grandchildren in separate sessions, and records when each of its processes was last alive. Under every fault, work with a later
-token must begin after the last sign of life of work with an earlier token. $SECONDS and $SEED apply only to the case `anything`."""
+token must begin after the last sign of life of work with an earlier token. $SECONDS and $SEED apply only to the case
+`anything`."""
 
 import contextlib
 import os
@@ -26,8 +27,8 @@ from lib.runner import HOSTILE, cmdline, is_elect, main  # noqa: E402
 from lib.status_socket import ask  # noqa: E402
 from lib.times import SHORT_TIMES, STEADY_TIMES, TIMES  # noqa: E402
 
-# Only root gets a real-time priority. Without that priority, a busy machine needs a larger margin before the end of the lease to
-# kill all processes in time.
+# Only root gets a real-time priority. Without it, a busy machine needs a larger margin to kill all processes before the lease
+# ends.
 ROOT = os.geteuid() == 0
 MARGIN = [] if ROOT else ["--kill-margin", "1s"]
 PAUSE = 0.8 if ROOT else 4  # seconds: longer than a lease
@@ -58,7 +59,7 @@ class Works(LocalCluster):
             run.wait()
         super().__exit__(*how)
         left = [pid for pid in descendants() if self.folder.name in cmdline(pid).decode(errors="replace")]
-        for pid in left:  # processes that a run or a member without its keeper has left
+        for pid in left:  # left by a run or a member without its keeper
             end(pid)
 
     def work(self, name):
@@ -75,7 +76,7 @@ class Works(LocalCluster):
         return self.working()
 
     def look_after(self):
-        """Restarts daemons and runs, as a service manager does."""
+        """Restarts daemons and runs, like a service manager."""
         for name in self.names:
             if self.daemons[name].poll() is not None:
                 self.start(name)
@@ -83,7 +84,7 @@ class Works(LocalCluster):
                 self.work(name)
 
     def offices(self):
-        """Returns (token, time of the first sign of life, time of the last one) of each process that worked."""
+        """Returns (token, first sign of life, last sign of life) of each process that worked."""
         found = []
         for path in self.records.iterdir():
             data = path.read_bytes()[:24]
@@ -93,8 +94,8 @@ class Works(LocalCluster):
         return sorted(found)
 
     def working(self, above=0, since=0):
-        """Waits until a process with a token above `above` works, and this process began after `since`. Returns the member to which
-        the token belongs, and the token."""
+        """Waits for a working process with a token above `above` that began after `since`. Returns the token's member, and the
+        token."""
         def found():
             self.look_after()
             now = clock()
@@ -119,8 +120,7 @@ class Works(LocalCluster):
             end(pid)
 
     def kill_guardian(self, name):
-        """Kills the guardian and, a little later, the member. Both must be killed, because a member whose guardian has died cannot
-        restart by itself."""
+        """Kills the guardian and, a little later, the member, which cannot restart without its guardian."""
         member = member_of(self.daemons[name].pid)
         self.daemons[name].kill()
         self.daemons[name].wait()
@@ -181,7 +181,7 @@ class Works(LocalCluster):
 
 HAPPENS = {"kill-member": 3, "kill-guardian": 1, "kill-both": 1, "stop-member": 1, "stop-guardian": 1, "restart": 1, "resign": 2,
            "kill-runner": 1, "kill-keeper": 1, "stop-runner": 1, "stop-keeper": 1, "kill-work": 1}
-# After one of these faults another member becomes leader.
+# Faults that make another member leader.
 MOVES = {"kill-member", "kill-guardian", "kill-both", "stop-member", "stop-guardian", "restart", "resign", "stop-keeper"}
 
 
@@ -204,7 +204,7 @@ for what in HAPPENS:
 
 @case
 def runner_in_another_time_namespace(_):
-    """The clock of the runner is years ahead, in its own time namespace. The work must still stop in time when the leader dies."""
+    """The runner's clock is years ahead, in its own time namespace. The work must still stop in time when the leader dies."""
     if not os.path.exists("/proc/self/ns/time"):
         raise NotHere("needs time namespaces")
     need_root()
@@ -241,7 +241,7 @@ def is_told(elect, *words):
 
 @case
 def bad_input(_):
-    """Each error message is a single line that names the cause and the remedy. The exit status shows that elect failed, and not the
+    """Each error message is a single line with the cause and the remedy. The exit status shows that elect failed, not the
     command."""
     def elect(name, *words):
         return subprocess.run([ELECT, "run", "-c", str(p.conf), "--id", name, *words], capture_output=True, text=True, timeout=10 * LIMIT)
@@ -260,8 +260,7 @@ def bad_input(_):
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    # With such a short lease the member may lose leadership at any moment, but elect run checks the times first, whether or not the
-    # member leads.
+    # With such a short lease the member may lose leadership at any moment, but elect run checks the times before that.
     with LocalCluster(times="profile = fast\n") as p:
         p.start()
         wait("the member answers", lambda: p.group("a"))
@@ -274,13 +273,12 @@ def bad_input(_):
 
 @case
 def containment(_):
-    """The daemon reports how the work is contained. Work may survive its deadline only if it is contained in a mere process
-    tree."""
+    """The daemon reports how the work is contained. Only work in a mere process tree may survive its deadline."""
     ways = [([], "process tree")]
     if is_root("containment/process-namespace"):
         ways.append((["--isolate"], "process namespace"))
     for words, container in ways:
-        with Works(words=words, times=STEADY_TIMES) as p:  # this lease lasts while the case queries the member
+        with Works(words=words, times=STEADY_TIMES) as p:  # lasts while the case queries the member
             name, _ = p.begin()
             work = wait("the command is known", lambda: (w := p.known(name)["work"])["pid"] and w if not words else p.known(name)["work"])
             holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
@@ -292,8 +290,8 @@ def containment(_):
 
 @case
 def failed_command(_):
-    """When a command fails, the run hands leadership over and exits with the status of the command. When a command succeeds, the
-    run keeps leadership."""
+    """When a command fails, the run hands leadership over and exits with the command's status. When a command succeeds, the run
+    keeps leadership."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         run = [ELECT, "run", "-c", str(p.conf), "--id", leader, "--"]
@@ -308,14 +306,14 @@ def failed_command(_):
 
 
 def backed_off(log):
-    """Returns for how many seconds the member backed off each time, according to its log."""
+    """Returns how many seconds the member backed off each time, by its log."""
     return [int(s) for s in re.findall(r"this member backs off for (\d+) s", log)]
 
 
 @case
 def fails_everywhere(_):
-    """A command that fails on every member is not restarted in a tight loop, because each member waits twice as long after each
-    failure."""
+    """A command that fails on every member is not restarted in a tight loop: after each failure a member waits twice as
+    long."""
     with LocalCluster() as p:
         p.start()
         for name in p.names:
@@ -336,13 +334,13 @@ def fails_everywhere(_):
                 if " starts its work" in entry["text"]:
                     holds("no start in the first half of a back-off:", entry["at_us"] >= earliest, name, entry, earliest)
                 for delay in backed_off(entry["text"]):
-                    earliest = entry["at_us"] + delay * 500_000  # the delay may begin some time before the log reports it
+                    earliest = entry["at_us"] + delay * 500_000  # the delay may begin some time before its log entry
 
 
 @case
 def unhealthy_before_it_starts(_):
-    """The health check of a leader's run fails before the command starts. The leader hands over once and stands aside, and the
-    command is not started."""
+    """A leader's health check fails before its command starts. The leader hands over once and stands aside, and the command is
+    not started."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
         started = p.folder / "started"
@@ -378,7 +376,7 @@ def restarting(_):
 
 @case
 def unhealthy_while_another_works(_):
-    """While one run works, a second run on the same member is unhealthy. When the first run has ended, the member must hand over,
+    """While one run works, a second one on the same member is unhealthy. When the first has ended, the member must hand over,
     although the unhealthy run is still there."""
     with LocalCluster(times=STEADY_TIMES) as p:
         leader, term = p.begin()
@@ -413,7 +411,7 @@ def running(p, name):
 
 @case
 def only_with_a_runner(_):
-    """All members vote, but only a member on which elect run waits can be elected. If no member has an elect run, there is no leader."""
+    """All members vote, but only one with a waiting elect run can be elected. Without any elect run there is no leader."""
     with LocalCluster(times=STEADY_TIMES) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
         p.start()
@@ -423,8 +421,8 @@ def only_with_a_runner(_):
                 "no member can be elected, because none has a run", "none; this member stands aside")))
         wait("elect doctor reports it", lambda: "no member has a healthy elect run (lead-only-with-runner = yes), so none may lead"
              in p.elect("c", "doctor").stdout)
-        for name in ("a", "b"):  # chooses a member other than the highest, which would always be elected
-            with running(p, name):  # a killed runner makes its keeper end the work, and the member then hands over
+        for name in ("a", "b"):  # not the highest member, which would always be elected
+            with running(p, name):  # the keeper ends a killed runner's work, and the member hands over
                 holds("the member with a run leads", p.leader()[0] == name, p.log(name))
                 wait("the work runs", lambda: p.known(name)["work"]["running"])
                 holds("one member stands ready", not p.known(name)["none_ready"] and p.known(name)["aside_because"] is None, p.known(name))
@@ -449,7 +447,7 @@ def only_with_a_runner(_):
 @case
 def only_with_a_runner_beside_a_witness(_):
     """A witness never leads, so it never stands aside. A leader continues to lead when its last run is terminated properly. If
-    another member still has a run, elect doctor reports that the leader has none, and elect resign hands over to that other
+    another member still has a run, elect doctor reports that the leader has none, and elect resign hands over to that
     member."""
     with LocalCluster(times=STEADY_TIMES, roles={"c": "witness"}) as p:
         p.conf.write_text(p.conf.read_text().replace("[group main]", "[group main]\nlead-only-with-runner = yes"))
