@@ -56,7 +56,7 @@ def front():
 
 
 def belonging_to(member):
-    """Returns a member and its guardian, found by the path of their configuration."""
+    """Returns the processes of a member and its guardian, found by the path of their configuration."""
     found = []
     for pid in processes():
         try:
@@ -277,7 +277,7 @@ def silenced(_):
     with Theatre() as t:
         t.leader()
         t.press("C-s")
-        for _ in range(20):  # these frames are skipped
+        for _ in range(20):
             t.screen()
         os.kill(front(), signal.SIGTERM)
         t.gone()

@@ -99,8 +99,8 @@ def the_first_leader(_):
 
 
 class Between(threading.Thread):
-    """A status socket between elect explain and a daemon. It forwards requests, but itself answers those for one member's
-    flight recorder: slowly, and each time with a promise of more steps. It also counts these requests."""
+    """A status socket between elect explain and a daemon. It forwards requests, except those for one member's flight recorder.
+    It answers these itself, slowly, each time promising more steps, and counts them."""
 
     def __init__(self, path, daemon, slow):
         super().__init__(daemon=True)
@@ -338,7 +338,7 @@ def leader_resigns_and_its_machine_is_lost(_):
     with members() as p:
         old, _term = begin(p)
         resigned = 0
-        while (new := p.leader()[0]) == old:  # again if the others were so slow that it was re-elected
+        while (new := p.leader()[0]) == old:  # the others may be so slow that it is re-elected
             resigned += p.elect(old, "resign").returncode == 0
 
         def renewals():
@@ -465,7 +465,7 @@ def two_followers_miss_a_hand_over(c, old):
     away = c.others(old)[:2]
     since = cut_off(c, away)
     rest = c.others(*away)
-    while (new := c.leader(among=rest)[0]) == old:  # again if the others were so slow that it was re-elected
+    while (new := c.leader(among=rest)[0]) == old:  # the others may be so slow that it is re-elected
         c.elect(old, "resign")
     wait("the new leader leads for some rounds", lambda: recorded(c, new, since).count("RENEWED") > 4)
     c.heal()

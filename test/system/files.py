@@ -253,7 +253,7 @@ def bad_states(_):
         wait("the daemon runs", lambda: p.group("a"))
         moved = p.folder / "moved.conf"
         moved.write_text(p.conf.read_text().replace(f":{p.ports['a']}\n", f":{free_ports(len(p.names) + 1)[-1]}\n"))
-        second = run("daemon", "-c", moved, "--id", "a")  # waits for the first daemon, reports why, and gives up
+        second = run("daemon", "-c", moved, "--id", "a")
         waits, *complaint = second.stderr.splitlines(keepends=True)
         holds("the daemon reports why it waits", "waits at most " in waits and "member-1.state is in use by process" in waits, second.stderr)
         second.stderr = "".join(complaint)
@@ -373,7 +373,7 @@ def names_are_looked_up(_):
         p.state("e").write_bytes(first)  # from before the member's first start
         p.start("e")
         wait("the daemon stops", lambda: p.daemons["e"].poll() == 78)
-        for _ in range(8):  # restarts it repeatedly, as a service manager would
+        for _ in range(8):
             p.refused("the daemon was told to stop", "have told it to stop", "elect readmit", name="e")
         p.conf.write_text(p.conf.read_text().replace("localhost", "no-such-host.invalid"))
         p.kill("a")

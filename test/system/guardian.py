@@ -194,7 +194,7 @@ def guardian_killed(_):
 
 @case
 def guardian_killed_with_work_that_does_not_stop(_):
-    """one message per group: more than the channel can hold"""
+    """If the work of a member without a guardian does not stop, no other member leads before the lease ends."""
     with Watched(MIDDLE) as p:
         p.begin()
         member = p.pid(p.first)
@@ -239,7 +239,7 @@ def guardian_stopped(_):
             t.say("HOLD", group="main")
             holds("the run waits, because the guardian does not know it", t.until_hears("WAIT") and t.until_hears("GO", patience=1) is None)
             holds("the member still leads", p.known(p.first)["leads"])
-            for testament in ("no", "yes") * 10:  # sends the guardian one message per group, which is more than the channel can hold
+            for testament in ("no", "yes") * 10:  # one message per group: more than the channel can hold
                 p.conf.write_text(re.sub("^testament = .*\n", "", p.conf.read_text(), flags=re.M).replace(
                     "[cluster]\n", f"[cluster]\ntestament = {testament}\n"))
                 expect("the member does not wait for the guardian", p.elect(p.first, "reload"), 0, out="changed: testament")
@@ -433,7 +433,7 @@ def unhealthy_run_that_the_guardian_knows(_):
             holds("the healthy run works", well.until_hears("GO"))
             look = p.lookout()
             p.kill_member()
-            well.until_hears("LOST")  # hears LOST, or the end of the connection
+            well.until_hears("LOST")
             ill.say_to_guardian()
             time.sleep(0.3)
             holds("the others wait for the work", look.seen is None and not p.testament_came(), look.seen)
@@ -903,7 +903,7 @@ def killed_at(p, who, call, number, flags):
             died = is_dead(pid)
             for one in (member, guardian) if who == "guardian" else (member,):
                 end(one)
-            t.until_hears("LOST")  # hears LOST, or the end of the connection
+            t.until_hears("LOST")
             time.sleep(0.05)
             stopped = clock()
             if until:

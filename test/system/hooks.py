@@ -363,8 +363,8 @@ def guardian_killed(_):
         p.start()
 
         def begun():
-            """Returns a leader with its on-leader ended, as on-leader-change, which runs only afterwards, has written a note.
-            If the guardian died earlier, the others would wait until the lease ends."""
+            """Returns a leader whose on-leader has ended, as shown by a note of on-leader-change, which a new leader runs only
+            afterwards. If the guardian died earlier, the others would wait until the lease ends."""
             leader, term, until = p.promised()
             notes = p.notes(leader)
             on_leader = max(i for i, n in enumerate(notes) if n.hook == "on-leader")
@@ -482,7 +482,7 @@ def everything(pid):
 
 def stop_unit(pid):
     for one in everything(pid):
-        with contextlib.suppress(ProcessLookupError):  # the process ended with its parent
+        with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGTERM)
 
 

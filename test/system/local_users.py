@@ -118,7 +118,7 @@ def flood_of_turns(_):
         entries = history(p, leader)
         holds("every turn is counted", sum(counted(entries, text) for text in TURN) == 2 * turns, entries)
         holds("entries are in order", [e["at_us"] for e in entries] == sorted(e["at_us"] for e in entries), entries)
-        # Log first, then clock: the limit grows with time, and must cover every line that was counted.
+        # The log is read before the clock: the limit grows with time and must cover every line counted.
         lines, lasted = sum(p.log(leader).count(text) for text in TURN), time.monotonic() - begun
         holds("repetitions are not logged one by one:", lines <= 2 * (SHOWN + 1) * (lasted // WINDOW + 2), lines)
         p.daemons[leader].terminate()

@@ -172,7 +172,7 @@ class Machines:
                 if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n":
                     return int(child)
         except OSError:
-            pass  # it has ended
+            pass
         return None
 
     def on(self, name, line, text=None, check=True):

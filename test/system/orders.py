@@ -138,7 +138,7 @@ def an_order_for_a_former_term(_):
 
 @case
 def a_term_that_is_learned_late(_):
-    """A member that hears nothing during a hand-over learns first which member leads, and later in which term. Its client gets
+    """A member that hears nothing during a hand-over learns first which member leads, and its term later. Its client gets
     an answer only when the term is known."""
     need_namespaces()
     with NamespaceCluster(ELECT, times=TIMES) as c:

@@ -408,8 +408,8 @@ def killed_at_last(r):
 
 @case
 def not_renewed(_):
-    """If a lease that ends at U is not renewed, the command gets TERM at U-k-m and KILL at U-m, with its grace period k and the
-    kill margin m. A busy machine may kill it before it can handle TERM."""
+    """If a lease that ends at U is not renewed, the command gets TERM at U-k-m and KILL at U-m, where k is its grace period and
+    m the kill margin. On a busy machine it may be killed before it can handle TERM."""
     def told(r):
         """Returns (signal, time when the command got it), or None if the command was killed before it could record one."""
         words = r.out.split()
@@ -518,7 +518,7 @@ def on_lose_signal(_):
         holds("not before the end of the lease", boottime() >= f.until() - 60_000)
         wait("the end of the lease", lambda: boottime() > f.until() + 300_000)
         holds("the command lives", state(command) in ("S", "R", "D") and r.process.poll() is None)
-        r.signal(signal.SIGINT)  # the run still passes the signal on
+        r.signal(signal.SIGINT)
         holds("the command got the signal", r.process.stdout.readline().startswith(b"told 2"))
         os.kill(command, signal.SIGKILL)
         holds("lost", r.end() == 75, r.process.returncode, r.err)
@@ -603,7 +603,7 @@ def on_exit(_):
                 os.kill(r.command(), signal.SIGKILL)
                 holds("ended", r.end() == 137, r.err)
                 holds("terminated:", last_empty(f).flags == fine, words, last_empty(f))
-            with begin(f, OBEYS, *words) as r:  # the run loses leadership
+            with begin(f, OBEYS, *words) as r:
                 f.client().say("STOP", why="again")
                 holds("lost", r.end() == 75 and last_empty(f).flags == 0, last_empty(f))
 
@@ -833,7 +833,7 @@ def isolated(_):
             r = ran(f, "--isolate", "--shell", "--", "ls /proc | grep -c '^[0-9]*$'; id -u; echo $$", **how)
             if r.returncode == 125 and "not permitted" in r.err and how:
                 skip("isolated/as-another-user", "needs namespaces for that user")
-                continue  # elect has said why, and started nothing
+                continue
             expect("isolated", r, 0)
             holds("the daemon knows the containment", f.client().heard[0].flags == NAMESPACE | YIELDS, f.client().heard[0].flags)
             processes, user, pid = map(int, r.out.split())

@@ -169,7 +169,7 @@ def kill(pid):
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
-        pass  # it has ended
+        pass
 
 
 @case
@@ -321,7 +321,7 @@ def wrong_answers(_):
         def answer(client, said):
             if said.word == "ASK" and lying["on"]:
                 client.say("TOLD", **lie(said))
-                client.send(b"\xff" * 37)  # not a packet
+                client.send(b"\xff" * 37)
                 return True
             return False
         with Fake(lease=lease, renewal=100_000, answer=answer) as f, Run(f, "-k", "100ms", *MARGIN, "--", HOSTILE, "BEAT", "tree", "2") as r:
@@ -348,7 +348,7 @@ def late_messages_of_another_office(_):
             f.client().say(word, stamp=old, left=1_000_000)
         f.client().say("GO")
         f.wait("ASK", lambda: f.words()[-1] == "ASK")
-        f.grant(f.client(), old)  # of the earlier term
+        f.grant(f.client(), old)
         begun = boottime()
         wait("some time", lambda: boottime() > begun + 300_000)
         holds("the command is not started", not r.workers())

@@ -52,7 +52,7 @@ class Works(LocalCluster):
     def __exit__(self, *how):
         for pid in self.lost:
             end(pid)
-        for run in self.runs.values():  # a surviving keeper ends the other processes
+        for run in self.runs.values():
             for pid in children(run.pid):
                 end(pid, signal.SIGCONT)
             run.kill()
@@ -260,7 +260,7 @@ def bad_input(_):
             holds(words, done.returncode == code, done.returncode, done.stderr)
 
 
-    # With such a short lease the member may lose leadership at any moment, but elect run checks the times before that.
+    # With such a short lease the member may lose leadership at any moment, but elect run checks the times first.
     with LocalCluster(times="profile = fast\n") as p:
         p.start()
         wait("the member answers", lambda: p.group("a"))
@@ -284,7 +284,7 @@ def containment(_):
             holds("work", work["running"] and work["runner_pid"] == p.runs[name].pid and work["since"] and work["containment"] == container
                   and work["waiting"] == 0 and work["backoff_seconds"] is None, work)
             holds("the command of the work", words or HOSTILE.encode() in cmdline(work["pid"]), work)
-            text = " ".join(p.elect(name, "status").stdout.split())  # joins the lines of the status
+            text = " ".join(p.elect(name, "status").stdout.split())
             holds("the text names the containment", f"(elect run: pid {p.runs[name].pid}), in a {container}" in text, text)
 
 

@@ -63,7 +63,7 @@ class Client:
             try:
                 socket.send_fds(self.connection, [data], [self.theirs.fileno()])
             except OSError:
-                pass  # the runner has disconnected
+                pass
             self.theirs.close()
             self.theirs = None
             if word == "WAIT":
