@@ -119,8 +119,10 @@ static bool check_times(struct config *c)
 
 bool config_check(struct config *c)
 {
-    return (c->has_cluster || config_complain(c, "[cluster] has no id", NULL,
-                                              ": elect init --new-cluster makes one")) &&
+    return (c->has_cluster ||
+            config_complain(c, "[cluster] has no id", NULL,
+                            ": copy elect.conf from another member, or remove this "
+                            "file and run elect init --new-cluster")) &&
            (c->members > 0 ||
             config_complain(c, "no section [member NAME]", NULL, ": add one for each member")) &&
            (c->groups > 0 ||

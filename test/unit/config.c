@@ -343,7 +343,8 @@ static void an_address_belongs_to_one_member(void **state)
 static void missing_and_inconsistent_values_are_reported(void **state)
 {
     (void)state;
-    refused("", "x.conf: [cluster] has no id: elect init --new-cluster makes one");
+    refused("", "x.conf: [cluster] has no id: copy elect.conf from another member, or remove "
+                "this file and run elect init --new-cluster");
     refused("[cluster]\n" ID, "x.conf: no section [member NAME]: add one for each member");
     refused("[cluster]\n" ID "[member a]\nid = 1\naddress = 127.0.0.1:1\n",
             "x.conf: no section [group NAME]: add one for each group");
