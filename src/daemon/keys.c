@@ -51,7 +51,7 @@ bool keys_parse(struct keys *k, char *text, struct text *complaint)
         }
     }
     if (k->count == 0)
-        text_add(complaint, "the file has no key: create one with elect key new");
+        text_add(complaint, "the file has no key: copy the key of the cluster there");
     return k->count > 0;
 }
 

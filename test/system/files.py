@@ -222,6 +222,8 @@ def bad_keys(_):
             key.write_bytes(bad)
             key.chmod(0o600)
             p.refused(repr(bad[:20]), "key")
+        key.write_bytes(b"# a comment\n")
+        p.refused("no key", "the file has no key: copy the key of the cluster there")
         if is_root("bad-keys/of-another-owner"):
             key.write_bytes(good)
             os.chown(key, 12345, 12345)
