@@ -7,7 +7,8 @@
 /* name, text for the user */
 #define FILE_ERRORS(X)                                                                             \
     X(FINE, "fine")                                                                                \
-    X(MISSING, "no such file: create it with elect init")                                          \
+    X(MISSING, "no such file: create it with elect init, or with elect readmit if this member "    \
+               "has run before")                                                                   \
     X(EXISTS, "it exists already: this member was created before")                                 \
     X(LOCKED, "another process uses it")                                                           \
     X(NOT_MINE,                                                                                    \

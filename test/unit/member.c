@@ -400,7 +400,9 @@ static void a_member_that_cannot_start_reports_why(void **state)
     assert_non_null(strstr(why, "it belongs to another member"));
     options.state = "/nowhere";
     assert_null(elect_member_start(&options, &c.forbidden, why, sizeof why));
-    assert_string_equal(why, "/nowhere: no such file: create it with elect init");
+    assert_string_equal(
+        why, "/nowhere: no such file: create it with elect init, or with elect readmit if "
+             "this member has run before");
     assert_true(c.forbidden);
     start(0);
     options.id = c.peer[0].id;
