@@ -7,24 +7,27 @@
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Returns the Levenshtein distance between two words. Keeps only one row of the matrix. */
+/* Returns how many edits turn one word into the other. An edit inserts, deletes or replaces a
+ * letter, or swaps two neighbours. In a word of two letters a swap is no single edit: "no" is not a
+ * typing error for "on". */
 static size_t distance(const char *a, size_t length, const char *b)
 {
-    size_t row[WORD_MAX + 1], width = strlen(b);
+    size_t rows[3][WORD_MAX + 1], width = strlen(b);
     if (length > WORD_MAX || width > WORD_MAX)
         return WORD_MAX;
     for (size_t j = 0; j <= width; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= length; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(replace, 1 + least(row[j], row[j - 1]));
+            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), 1 + least(above[j], row[j - 1]));
+            if (i > 1 && j > 1 && length > 2 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], 1 + before[j - 2]);
         }
     }
-    return row[width];
+    return rows[length % 3][width];
 }
 
 const char *choice_nearest(const char *word, size_t length, const char *const *words, size_t count)

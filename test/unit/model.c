@@ -101,6 +101,12 @@ static void the_nearest_word_is_found(void **state)
     assert_string_equal(choice_nearest("chang-robert", 12, words, 4), "chang-roberts");
     assert_string_equal(choice_nearest("activering", 10, words, 4), "active-ring");
     assert_null(choice_nearest("paxos", 5, words, 4));
+    /* two swapped neighbours are one edit, so "main" is nearer than "mine" */
+    const char *const near[] = {"mine", "main"}, *const switches[] = {"off", "on"};
+    assert_string_equal(choice_nearest("mian", 4, near, 2), "main");
+    assert_string_equal(choice_nearest("amin", 4, near + 1, 1), "main");
+    assert_string_equal(choice_nearest("fof", 3, switches, 2), "off");
+    assert_null(choice_nearest("no", 2, switches, 2));
 }
 
 static void text_that_does_not_fit_is_cut_off(void **state)
