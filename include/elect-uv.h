@@ -40,6 +40,7 @@ extern "C" {
 #define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
 #define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
 #define ELECT_UV_KEY     32   /* bytes of a key */
+#define ELECT_UV_PRINT   4    /* bytes of the fingerprint of a key */
 #define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
 #define ELECT_UV_NOTE    1120 /* the maximum size of a note in bytes */
 
@@ -310,6 +311,10 @@ unsigned elect_member_key_lacks(const struct elect_member *m, uint8_t id, uint16
 /* Stores the ids of the keys that this member accepts, beginning with the key in use. Returns their
  * number. */
 unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KEYS]);
+/* Stores the fingerprint of an accepted key, which does not help to guess the key. Two members that
+ * show different fingerprints have different keys. Returns false if no accepted key has this id. */
+bool elect_member_key_fingerprint(const struct elect_member *m, uint8_t id,
+                                  uint8_t fingerprint[ELECT_UV_PRINT]);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* elect key: replaces the key of the cluster without downtime. Keys are stored only in files;
  * requests to the daemon contain only the numbers of keys. */
+#include "../base/json.h"
 #include "../daemon/keys.h"
 #include "member.h"
 
@@ -162,8 +163,9 @@ static int list(const struct asked_for *a)
     json_array_foreach(json_object_get(o, "keys"), i, key)
     {
         if (text)
-            printf("key %lld %s\n", (long long)json_integer_value(json_object_get(key, "id")),
-                   json_is_true(json_object_get(key, "used")) ? "used" : "accepted");
+            printf("key %lld %s, fingerprint %s\n", (long long)field_integer(key, "id"),
+                   field_is_true(key, "used") ? "used" : "accepted",
+                   field_text(key, "fingerprint"));
     }
     json_array_foreach(json_object_get(o, "members"), i, p)
     {
@@ -189,7 +191,8 @@ int cmd_key(int argc, char **argv)
             "Replace the key of the cluster without downtime. new: write a new key to FILE; copy "
             "this file to every member. install: also accept the key in FILE; run this on every "
             "member. use: use key N; run this on every member. remove: stop accepting key N; run "
-            "this on every member. list: print the accepted keys. If a key was stolen, remove "
+            "this on every member. list: print the accepted keys and their fingerprints. If a key "
+            "was stolen, remove "
             "that key with --force.\nExit: 0 success; 1 refused, with the reason; 3 no daemon "
             "answers; 64 bad usage; 78 key file or configuration refused.",
         .min = 1,

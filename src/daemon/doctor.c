@@ -242,7 +242,8 @@ static void check_packets(struct daemon *d, const struct elect_peer_info *p)
 {
     static const char *const remedies[] = {
         [ELECT_REJECTED_NONE] = "",
-        [ELECT_REJECTED_KEY] = "compare elect key list and the cluster id on both members",
+        [ELECT_REJECTED_KEY] =
+            "compare the fingerprints in elect key list, and the cluster id, on both members",
         [ELECT_REJECTED_ADDRESS] = "correct the address of the member in elect.conf on all members",
         [ELECT_REJECTED_OTHER] = "correct the addresses in elect.conf on that member",
         [ELECT_REJECTED_PROTOCOL] = "check which program sends from there, and its version",

@@ -238,11 +238,16 @@ static json_t *peer_json(const struct daemon *d, const struct elect_peer_info *p
 
 json_t *query_keys(const struct daemon *d)
 {
-    uint8_t ids[ELECT_UV_KEYS];
+    uint8_t ids[ELECT_UV_KEYS], fingerprint[ELECT_UV_PRINT] = {0};
+    char hex[2 * ELECT_UV_PRINT + 1];
     unsigned count = elect_member_keys(d->member, ids);
     json_t *all = json_array();
-    for (unsigned i = 0; i < count; i++)
-        json_array_append_new(all, json_pack("{s:i, s:b}", "id", ids[i], "used", i == 0));
+    for (unsigned i = 0; i < count; i++) {
+        elect_member_key_fingerprint(d->member, ids[i], fingerprint);
+        sodium_bin2hex(hex, sizeof hex, fingerprint, sizeof fingerprint);
+        json_array_append_new(
+            all, json_pack("{s:i, s:b, s:s}", "id", ids[i], "used", i == 0, "fingerprint", hex));
+    }
     return all;
 }
 

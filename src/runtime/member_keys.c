@@ -4,7 +4,9 @@
  */
 #include "member.h"
 
+#include <sodium.h>
 #include <stdio.h>
+#include <string.h>
 
 bool elect_member_key_install(struct elect_member *m, const struct elect_key *key, char *why,
                               size_t room)
@@ -117,4 +119,19 @@ unsigned elect_member_keys(const struct elect_member *m, uint8_t ids[ELECT_UV_KE
         if (m->sessions->key[slot].there && slot != m->sessions->use)
             ids[count++] = m->sessions->key[slot].id;
     return count;
+}
+
+/* The hash is keyed with the key itself. No key that encrypts packets is derived with this text. */
+bool elect_member_key_fingerprint(const struct elect_member *m, uint8_t id,
+                                  uint8_t fingerprint[ELECT_UV_PRINT])
+{
+    static const char context[] = "elect-key-fingerprint";
+    uint8_t slot = sessions_slot(m->sessions, id), hash[crypto_generichash_BYTES];
+    if (slot == SESSION_KEYS)
+        return false;
+    crypto_generichash(hash, sizeof hash, (const uint8_t *)context, sizeof context,
+                       m->sessions->key[slot].key, SEAL_KEY);
+    memcpy(fingerprint, hash, ELECT_UV_PRINT);
+    sodium_memzero(hash, sizeof hash);
+    return true;
 }

@@ -172,7 +172,7 @@ def another_key(_):
             wait(f"{by} reports {whom}", lambda by=by, whom=whom: found(p, by, "packets", whom, "wrong key or other cluster"))
             wait(f"{by} logs {whom}", lambda by=by, whom=whom: f"packets {whom}: packets from 127.0.0.1:{p.ports[whom]} are rejected"
                  in p.log(by))
-        expect("remedy", p.elect("a", "doctor"), 1 if p.leader(among=["a", "b"]) else 2, out="compare elect key list and the cluster id on both members")
+        expect("remedy", p.elect("a", "doctor"), 1 if p.leader(among=["a", "b"]) else 2, out="compare the fingerprints in elect key list, and the cluster id, on both members")
         members = json.loads(p.elect("a", "status", "-o", "json").stdout)["members"]
         rejected = {m["member"]: m["rejected"] for m in members}
         holds("status", rejected["b"] is None and rejected["c"]["reason"] == "wrong key or other cluster"

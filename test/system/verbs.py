@@ -103,7 +103,7 @@ def status_and_history(_):
         s = json.loads(expect("status", p.elect(leader, "status", "-o", "json"), 0).stdout)
         g = s["groups"][0]
         holds("status", s["member"] == leader and s["incarnation"] == 1 and g["leads"] and 0 < g["lease_left_ms"] <= LEASE / 1000 and
-              sorted(g["voters"]) == p.names and s["keys"] == [{"id": 1, "used": True}] and s["traffic"]["writes"] > 0, s)
+              sorted(g["voters"]) == p.names and [(key["id"], key["used"]) for key in s["keys"]] == [(1, True)] and s["traffic"]["writes"] > 0, s)
         holds("no internal key", "ok" not in s, s)
         def all_are_alike():
             m = json.loads(expect("members", p.elect(leader, "members", "-o", "json"), 0).stdout)
@@ -313,7 +313,11 @@ def keys(_):
         expect("use", elect("a", "key", "use", "2"), 1, err="elect key: b does not accept key 2 yet: install it there first")
         expect("install", elect("b", "key", "install", new), 0)
         wait("use", lambda: elect("a", "key", "use", "2").returncode == 0)
-        expect("list", elect("a", "key", "list"), 0, out=("key 2 used", "key 1 accepted"))
+        listed = expect("list", elect("a", "key", "list"), 0, out=("key 2 used", "key 1 accepted")).stdout
+        prints = re.findall(r"^key (\d) (?:used|accepted), fingerprint ([0-9a-f]{8})$", listed, re.M)
+        holds("two fingerprints", [number for number, _ in prints] == ["2", "1"] and prints[0][1] != prints[1][1], listed)
+        same = expect("list", elect("b", "key", "list"), 0).stdout
+        holds("the members agree", set(re.findall(r"fingerprint (\w+)", same)) == {shown for _, shown in prints}, same)
         expect("remove", elect("b", "key", "remove", "1"), 1, err="key 1 is in use here")
         wait("use", lambda: elect("b", "key", "use", "2").returncode == 0)
         said = answer(str(places["b"] / "state" / "member-2.admin"), {"verb": "key-use", "id": 2})
@@ -323,11 +327,12 @@ def keys(_):
             holds("the file", (places[name] / "key").read_bytes() == new.read_bytes())
         holds("the leader has changed", leader() == first)
         listed = json.loads(expect("list", elect("b", "key", "list", "-o", "json"), 0).stdout)
-        holds("list", listed == [{"id": 2, "used": True}], listed)
+        holds("list", listed == [{"id": 2, "used": True, "fingerprint": prints[0][1]}], listed)
         secrets = [line.split()[1] for path in (new, p.folder / "key") for line in path.read_text().splitlines()]
         for name in p.names:
             text = p.log(name) + elect(name, "status", "-o", "json").stdout + elect(name, "history", "--messages").stdout
             holds("a key is shown", not any(secret in text for secret in secrets))
+            holds("a part of a key is shown", not any(shown in secret for _, shown in prints for secret in secrets), prints)
 
 
 @case

@@ -637,7 +637,15 @@ static void a_key_is_replaced_without_a_stop(void **state)
         start(i);
     wait_for(all_agree);
     elect_term token = c.highest[0];
+    uint8_t print[3][ELECT_UV_PRINT];
     assert_true(elect_member_key_install(c.member[0], &new, why, sizeof why));
+    assert_true(elect_member_key_fingerprint(c.member[0], 7, print[0]));
+    assert_true(elect_member_key_fingerprint(c.member[0], 1, print[1]));
+    assert_true(elect_member_key_fingerprint(c.member[1], 1, print[2]));
+    assert_false(elect_member_key_fingerprint(c.member[0], 9, print[0]));
+    assert_memory_not_equal(print[0], print[1], ELECT_UV_PRINT);
+    assert_memory_equal(print[1], print[2], ELECT_UV_PRINT);
+    assert_memory_not_equal(print[0], new.key, ELECT_UV_PRINT);
     assert_false(elect_member_key_use(c.member[0], 7, why, sizeof why));
     assert_non_null(strstr(why, "does not accept key 7 yet: install it there first"));
     assert_false(elect_member_key_use(c.member[0], 9, why, sizeof why));
