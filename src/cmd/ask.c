@@ -241,6 +241,9 @@ const struct config_member *ask_local(const struct config *c, bool *several, str
 
 /* ---- requests ---- */
 
+/* The name of the member that is asked; empty if only its socket is known. */
+static char member_asked[CONFIG_NAME];
+
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
@@ -277,6 +280,7 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
         args_complain(a->verb, c.run_dir, why.bytes);
         return several ? EXIT_USAGE : EXIT_NO_DAEMON;
     }
+    snprintf(member_asked, sizeof member_asked, "%s", m->name);
     config_socket_path(&c, m->peer.id, which, path);
     if (access(path, F_OK) == 0 || errno != ENOENT)
         return 0;
@@ -480,11 +484,12 @@ static pid_t listener_of(int fd)
 
 #define DYING 300 /* milliseconds; a daemon disconnects a client that is silent for longer */
 
-/* Returns the reason why the daemon closed the stream. A daemon that exits closes its listening
- * sockets before it disconnects its clients. If the same process still listens, it has therefore
- * disconnected this command, as it does with any client that does not read. The kernel closes the
- * sockets of a killed daemon in any order, but soon closes a new connection, too. */
-static const char *why_ended(int fd)
+/* Returns why a running daemon closed the stream; NULL if the daemon has ended. A daemon that exits
+ * closes its listening sockets before it disconnects its clients. If the same process still
+ * listens, it has therefore disconnected this command, as it does with any client that does not
+ * read. The kernel closes the sockets of a killed daemon in any order, but soon closes a new
+ * connection, too. */
+static const char *why_disconnected(int fd)
 {
     struct sockaddr_un at;
     socklen_t size = sizeof at;
@@ -496,7 +501,28 @@ static const char *why_ended(int fd)
         close(again);
     return same ? "the daemon disconnected this command, which read too slowly: let the program "
                   "that reads its output read faster, or write the output to a file"
-                : "the daemon has ended";
+                : NULL;
+}
+
+/* Adds why the daemon closed the stream, and what to do. Names the member, or its socket if the
+ * command line names only the socket. */
+static void add_why_ended(struct text *why, int fd)
+{
+    const char *disconnected = why_disconnected(fd);
+    struct sockaddr_un at = {0};
+    socklen_t size = sizeof at - 1;
+    if (disconnected != NULL) {
+        text_add(why, disconnected);
+        return;
+    }
+    if (member_asked[0] == '\0')
+        getpeername(fd, (struct sockaddr *)&at, &size);
+    char ended[CONFIG_FILE + 96];
+    snprintf(ended, sizeof ended,
+             "the daemon of %s has ended: its log says why; start it again, then repeat this "
+             "command",
+             member_asked[0] != '\0' ? member_asked : at.sun_path);
+    text_add(why, ended);
 }
 
 /* Passes each line of an answer to `take`, until the stream ends or `take` returns false. Returns
@@ -517,8 +543,13 @@ static int take_stream(const struct asked_for *a, FILE *in,
     }
     if (why.length > 0)
         return ask_complain(a->verb, is_too_many(why.bytes) ? EXIT_NOT_NOW : EXIT_NO, why.bytes);
-    return !more ? EXIT_FINE
-                 : ask_complain(a->verb, EXIT_NO_DAEMON, first ? closed : why_ended(fileno(in)));
+    if (!more)
+        return EXIT_FINE;
+    if (first)
+        text_add(&why, closed);
+    else
+        add_why_ended(&why, fileno(in));
+    return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
 }
 
 int ask_stream(const struct asked_for *a, json_t *request,

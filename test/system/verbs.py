@@ -138,7 +138,7 @@ def watch(_):
             told.append(json.loads(watcher.stdout.readline()))
         holds("the change", any(e["event"] == "stopped-leading" and e["cause"] for e in told), told)
         p.kill(leader)
-        holds("the end", watcher.wait(LIMIT) == 3 and "the daemon has ended" in watcher.stderr.read())
+        holds("the end", watcher.wait(LIMIT) == 3 and " has ended: its log says why" in watcher.stderr.read())
         other = next(n for n in p.names if n != leader)
         watcher = subprocess.Popen([ELECT, "watch", "-c", str(p.conf), "--id", other], stdout=subprocess.PIPE, text=True)
         holds("text", watcher.stdout.readline().startswith("group main: "))
@@ -725,7 +725,8 @@ def watch_a_killed_daemon(_):
             p.kill("a")
             for watcher in watchers:
                 said = watcher.communicate()[1]
-                holds("the daemon has ended", watcher.returncode == 3 and said == "elect watch: the daemon has ended\n", said)
+                holds("the daemon has ended", watcher.returncode == 3 and said == (
+                    "elect watch: the daemon of a has ended: its log says why; start it again, then repeat this command\n"), said)
 
 
 @case
