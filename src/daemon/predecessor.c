@@ -67,8 +67,10 @@ bool predecessor_succeed(const struct config *c, const struct config_member *me,
                 continue;
             text_clear(&text);
             name_user(c, me, path, &text);
-            snprintf(e.text, sizeof e.text, "waits at most %llu s for the previous daemon",
-                     (unsigned long long)(c->lease + PATIENCE) / SECOND);
+            snprintf(e.text, sizeof e.text,
+                     "%s waits at most %llu s for its previous daemon: if that daemon hangs, stop "
+                     "its process",
+                     me->name, (unsigned long long)(c->lease + PATIENCE) / SECOND);
             snprintf(e.cause, sizeof e.cause, "%.*s", JOURNAL_TEXT - 1, text.bytes);
             if (!waits)
                 journal_write(journal, &e);
