@@ -133,14 +133,19 @@ static void print_quorum(const json_t *group)
 
 static void add_running(struct text *t, const json_t *work)
 {
-    char text[64];
+    const char *command = field_text(work, "command");
+    bool named = command[0] != '\0';
+    char pid[64] = "";
+    if (json_is_integer(json_object_get(work, "pid")))
+        snprintf(pid, sizeof pid, named ? " (pid %lld)" : ", pid %lld",
+                 (long long)field_integer(work, "pid"));
     text_add(t, "runs");
+    text_add(t, named ? " " : "");
+    text_add(t, command);
+    text_add(t, named ? pid : "");
     text_add(t, " since ");
     add_date(t, field_text(work, "since"));
-    if (json_is_integer(json_object_get(work, "pid"))) {
-        snprintf(text, sizeof text, ", pid %lld", (long long)field_integer(work, "pid"));
-        text_add(t, text);
-    }
+    text_add(t, named ? "" : pid);
 }
 
 static void add_restart(struct text *t, const json_t *work)

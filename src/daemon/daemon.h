@@ -106,6 +106,10 @@ void query_watchers(void *context, const struct journal_entry *e);
 
 /* ---- inquiry.c ---- */
 
+/* The size of the name of a command in a note. A longer name is cut. */
+#define INQUIRY_COMMAND 32
+
+/* Returns the entries that the question selects from the flight recorder of this member. */
 json_t *inquiry_answer(const struct daemon *d, const struct recorder_question *q);
 /* Asks for entries of another member's flight recorder. The client waits for the answer. */
 void inquiry_ask(struct daemon *d, struct control_client *client, uint16_t whom,

@@ -49,10 +49,12 @@ struct clock_rate {
 
 /* A peer's latest report about its work as leader. */
 struct peer_work {
-    elect_time heard; /* 0 if never */
-    int64_t date;     /* microseconds since 1970 */
-    json_t *groups;   /* {"main": [PID, SINCE]} */
-    json_t *ready;
+    elect_time heard; /* when the report arrived; 0 if none has arrived */
+    int64_t date;     /* when the report arrived, in microseconds since 1970 */
+    /* {"main": [PID, SINCE, COMMAND]}; an unknown COMMAND, and a group in which the peer has no
+     * work, are absent */
+    json_t *groups;
+    json_t *ready; /* ["main"]: the groups in which the peer has a healthy run */
 };
 
 struct doctor {

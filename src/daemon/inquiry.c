@@ -245,10 +245,16 @@ static json_t *work_here(const struct daemon *d)
     for (unsigned i = 0; i < d->config.groups; i++) {
         const struct run_connection *c = d->work.group[i].holder;
         size_t size = json_dumpb(all, NULL, 0, JSON_COMPACT) + 2 * strlen(d->config.group[i]);
-        if (c != NULL && !run_connection_restarts(c) && size < ELECT_UV_NOTE - MARGIN)
-            json_object_set_new(all, d->config.group[i],
-                                json_pack("[I, I]", (json_int_t)run_connection_command(c),
-                                          (json_int_t)run_connection_since(c)));
+        if (c == NULL || run_connection_restarts(c) || size >= ELECT_UV_NOTE - MARGIN)
+            continue;
+        json_t *run = json_pack("[I, I]", (json_int_t)run_connection_command(c),
+                                (json_int_t)run_connection_since(c));
+        char command[INQUIRY_COMMAND];
+        snprintf(command, sizeof command, "%s", run_connection_program(c));
+        /* JSON may need two bytes for each character of the name */
+        if (command[0] != '\0' && size + 2 * sizeof command < ELECT_UV_NOTE - MARGIN)
+            json_array_append_new(run, json_string(command));
+        json_object_set_new(all, d->config.group[i], run);
     }
     return all;
 }

@@ -81,11 +81,15 @@ static json_t *leader_work_json(const struct daemon *d, unsigned group)
     const json_t *run = json_object_get(w->groups, d->config.group[group]);
     json_int_t pid = json_integer_value(json_array_get(run, 0));
     json_int_t date = json_integer_value(json_array_get(run, 1));
-    char since[JOURNAL_DATE];
+    const char *told = json_string_value(json_array_get(run, 2));
+    char since[JOURNAL_DATE], command[INQUIRY_COMMAND];
     if (w->heard == 0 || w->date < d->group[group].since)
         return json_null();
     journal_date(date, since);
-    return json_pack("{s:b, s:o, s:s?, s:o}", "running", run != NULL, "pid",
+    snprintf(command, sizeof command, "%s", told != NULL ? told : "");
+    text_clean(command);
+    return json_pack("{s:b, s:s?, s:o, s:s?, s:o}", "running", run != NULL, "command",
+                     command[0] != '\0' ? command : NULL, "pid",
                      pid > 0 ? json_integer(pid) : json_null(), "since", run != NULL ? since : NULL,
                      "heard_ms_ago", milliseconds(elect_uv_now() - w->heard));
 }
@@ -99,14 +103,15 @@ static json_t *work_json(const struct daemon *d, unsigned group)
         journal_date(run_connection_since(c), since);
     bool restarts = c != NULL && run_connection_restarts(c);
     bool known = c != NULL && !restarts && run_connection_command(c) > 0;
-    return json_pack("{s:b, s:b, s:o, s:o, s:s?, s:s?, s:i, s:o}", "running",
-                     c != NULL && !restarts, "restarting", restarts, "pid",
-                     known ? json_integer(run_connection_command(c)) : json_null(), "runner_pid",
-                     c != NULL ? json_integer(run_connection_pid(c)) : json_null(), "since",
-                     c != NULL ? since : NULL, "containment",
-                     c != NULL ? run_connection_containment(c) : NULL, "waiting",
-                     (int)run_queue_waiting(&d->work, group), "backoff_seconds",
-                     rest > 0 ? json_real((double)rest / SECOND) : json_null());
+    const char *command = c != NULL ? run_connection_program(c) : "";
+    return json_pack(
+        "{s:b, s:b, s:s?, s:o, s:o, s:s?, s:s?, s:i, s:o}", "running", c != NULL && !restarts,
+        "restarting", restarts, "command", command[0] != '\0' ? command : NULL, "pid",
+        known ? json_integer(run_connection_command(c)) : json_null(), "runner_pid",
+        c != NULL ? json_integer(run_connection_pid(c)) : json_null(), "since",
+        c != NULL ? since : NULL, "containment", c != NULL ? run_connection_containment(c) : NULL,
+        "waiting", (int)run_queue_waiting(&d->work, group), "backoff_seconds",
+        rest > 0 ? json_real((double)rest / SECOND) : json_null());
 }
 
 static json_t *quorum_json(const struct daemon *d, const struct elect_node *node)

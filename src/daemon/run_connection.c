@@ -11,6 +11,8 @@
 
 int run_connection_pid(const struct run_connection *c) { return (int)c->who.pid; }
 
+const char *run_connection_program(const struct run_connection *c) { return c->program; }
+
 int run_connection_command(const struct run_connection *c) { return (int)c->command; }
 bool run_connection_restarts(const struct run_connection *c) { return c->restarts; }
 

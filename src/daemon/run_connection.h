@@ -58,7 +58,9 @@ struct run_connection {
 /* ---- for status and work ---- */
 
 int run_connection_pid(const struct run_connection *c);
-/* 0 if not known */
+/* Returns the name of the run's command; empty if it is not known. */
+const char *run_connection_program(const struct run_connection *c);
+/* Returns the process id of the run's command; 0 if it is not known. */
 int run_connection_command(const struct run_connection *c);
 /* The run does no work until its command is started again. */
 bool run_connection_restarts(const struct run_connection *c);

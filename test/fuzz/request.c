@@ -198,6 +198,7 @@ int run_connection_pid(const struct run_connection *c) { return c != NULL; }
 
 bool run_connection_restarts(const struct run_connection *c) { return c == NULL; }
 
+const char *run_connection_program(const struct run_connection *c) { return c != NULL ? "x" : ""; }
 int run_connection_command(const struct run_connection *c) { return c != NULL; }
 
 int64_t run_connection_since(const struct run_connection *c) { return c != NULL; }

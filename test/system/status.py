@@ -104,9 +104,10 @@ def documented_keys(_):
         looked_at(p, leader, "work", seen)
         told = wait("the follower knows", lambda: (told := p.known(follower)["leader_work"])["pid"] and told)
         here = p.known(leader)["work"]
-        holds("the follower reports the same work", told["running"] and told["pid"] == here["pid"] and told["since"] == here["since"], told, here)
-        wait("status shows it", lambda: re.search(rf"^  work on {leader}: runs since \S+Z \(\d+ s\), pid {here['pid']}, as of \d+ s ago$",
-                                                  p.elect(follower, "status").stdout, re.M))
+        holds("the follower reports the same work", told["running"] and told["pid"] == here["pid"] and told["since"] == here["since"]
+              and told["command"] == here["command"] == "sleep", told, here)
+        wait("status shows it", lambda: re.search(rf" work on {leader}: runs sleep \(pid {here['pid']}\) since \S+Z \(\d+ s\), as of \d+ s ago ",
+                                                  " ".join(p.elect(follower, "status").stdout.split())))
         looked_at(p, follower, "a follower of a leader with work", seen)
         work.terminate()
         work.wait()
