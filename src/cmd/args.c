@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define MAX_OPTIONS 64
+/* The most bytes of a word of the user in an error message, so that the remedy after it remains
+ * visible. A path is shown in full unless it is longer than a path of a socket or a state. */
+#define SHOWN_MAX 512
 
 static void (*reporter)(const char *complaint);
 
@@ -15,8 +18,10 @@ void args_report_to(void (*report)(const char *complaint)) { reporter = report; 
 int args_complain(const char *verb, const char *what, const char *why)
 {
     struct text line;
+    size_t length = strlen(what);
     text_clear(&line);
-    text_add(&line, what);
+    text_add_bytes(&line, what, length > SHOWN_MAX ? SHOWN_MAX : length);
+    text_add(&line, length > SHOWN_MAX ? "..." : "");
     text_add(&line, *what ? ": " : "");
     text_add(&line, why);
     for (char *s = line.bytes; *s != '\0'; s++)

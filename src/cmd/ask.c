@@ -68,6 +68,11 @@ static bool take_common(struct asked_for *a, int option, const char *value)
 {
     struct text why;
     text_clear(&why);
+    if (value != NULL && value[0] == '\0' && option <= ASK_GROUP) {
+        static const char *const names[] = {"config", "id", "group"};
+        args_complain_option(a->verb, names[option], "the value is empty");
+        return false;
+    }
     switch (option) {
     case ASK_CONFIG_FILE: a->config = value; break;
     case ASK_ID: a->id = value; break;

@@ -65,7 +65,7 @@ static bool is_harmless(const struct verb *v)
            v->run != cmd_resume && v->run != cmd_readmit;
 }
 
-static int unknown_verb(const char *name)
+static int unknown_verb(const char *name, bool after_options)
 {
     const char *names[VERB_COUNT + 2] = {"help", "version"};
     size_t count = 2;
@@ -75,8 +75,12 @@ static int unknown_verb(const char *name)
             names[count++] = verbs[i].name;
     const char *nearest = choice_nearest(name, strlen(name), names, count);
     text_clear(&why);
+    if (name[0] == '\0')
+        return args_complain("", "", "the verb is empty, see elect --help");
     text_add(&why, "unknown verb, ");
-    text_add(&why, nearest != NULL ? "did you mean " : "see elect --help");
+    text_add(&why, nearest != NULL ? "did you mean "
+                   : after_options ? "put the options after the verb, see elect --help"
+                                   : "see elect --help");
     if (nearest != NULL) {
         text_add(&why, nearest);
         text_add(&why, "?");
@@ -97,7 +101,7 @@ static int help(const char *name)
         return verb->run(2, argv);
     if (name != NULL && strcmp(name, "help") != 0 && strcmp(name, "version") != 0 &&
         !asks_help(name))
-        return unknown_verb(name);
+        return unknown_verb(name, false);
     print_help();
     return EXIT_FINE;
 }
@@ -150,7 +154,7 @@ static int run(int argc, char **argv)
         return print_version(at + 1 < argc ? argv[at + 1] : NULL);
     const struct verb *verb = find(argv[at]);
     if (verb == NULL)
-        return unknown_verb(argv[at]);
+        return unknown_verb(argv[at], at > 1);
     char *name = argv[at]; /* options that stand before the verb are moved behind it */
     memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
     argv[1] = name;

@@ -206,6 +206,12 @@ def bad_usage():
     complains(["smi"], "did you mean sim?")
     complains(["frobnicate"], "see elect --help")
     complains([], "expected a verb")
+    complains([""], "the verb is empty")
+    complains(["--conf", "demo/elect.conf", "status"], "demo/elect.conf: unknown verb, put the options after the verb")
+    for option in ("-c", "--id", "-g"):
+        complains(["status", option, ""], ": the value is empty")
+    done = run("x" * 100000)
+    check("a long verb is shortened", done.returncode == 64 and len(done.stderr) < 700 and "unknown verb" in done.stderr, len(done.stderr))
     complains(["--nonsense"], "unknown option, or its verb is missing")
     complains(["help", "smi"], "did you mean sim?")
     complains(["versoin"], "did you mean version?")
