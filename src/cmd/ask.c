@@ -140,12 +140,15 @@ int ask_parse(struct asked_for *a, const struct verb_spec *spec, int argc, char 
 
 bool ask_config(const struct asked_for *a, struct config *c)
 {
-    if (config_load(c, a->config != NULL ? a->config : ASK_CONFIG))
+    const char *path = a->config != NULL ? a->config : ASK_CONFIG;
+    if (config_load(c, path))
         return true;
-    if (a->config == NULL && access(ASK_CONFIG, F_OK) != 0 && errno == ENOENT)
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
         text_add(&c->complaint,
-                 ": name it with -c, copy it from another member, or create a cluster: "
-                 "elect init --new-cluster");
+                 a->config != NULL ? ": correct the path after -c" : ": name it with -c");
+        text_add(&c->complaint,
+                 ", copy it from another member, or create a cluster: elect init --new-cluster");
+    }
     args_complain(a->verb, "", c->complaint.bytes);
     return false;
 }

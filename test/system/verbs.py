@@ -43,7 +43,8 @@ def no_daemon(_):
         expect("socket", run("is-leader", "-S", p.folder / ("x" * 108 + ".status")), 64, err="the path is too long for a socket: use at most 107 bytes")
         expect("socket", run("is-leader", "-S", "x" * 500), 64, err="--socket: the path is too long for a socket: use at most 107 bytes")
         expect("no such member", run("status", "-c", p.conf, "--id", "aa"), 64, err="did you mean a?")
-        expect("no file", run("status", "-c", p.folder / "nowhere"), 78, err="No such file")
+        expect("no file", run("status", "-c", p.folder / "nowhere"), 78, err=f"{p.folder}/nowhere: No such file or directory: correct the path after -c, "
+               "copy it from another member, or create a cluster: elect init --new-cluster")
 
 
 @case
