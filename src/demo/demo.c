@@ -182,6 +182,28 @@ static void order_resignation(struct demo *d, unsigned member)
     monitor_note(&d->monitor, boottime_now(), text);
 }
 
+/* Continues a stopped process, or starts a dead one. A process that does not answer may have been
+ * stopped from outside, so it is continued, too. */
+static void order_continuation(struct demo *d, unsigned member)
+{
+    const struct cluster_page *page = d->cluster.page;
+    char text[MONITOR_TEXT];
+    if (!atomic_load(&page->runs[member]) || atomic_load(&page->stands[member]) ||
+        !monitor_answers(&d->monitor, member)) {
+        demo_order(d, ORDER_CONTINUE, member);
+        return;
+    }
+    snprintf(text, sizeof text, "%u runs already, so c has no effect", member + 1);
+    monitor_note(&d->monitor, boottime_now(), text);
+}
+
+static void report_unknown(struct demo *d, char key)
+{
+    char text[MONITOR_TEXT];
+    snprintf(text, sizeof text, "unknown key %c: press ? for the list of keys", key);
+    monitor_note(&d->monitor, boottime_now(), text);
+}
+
 static void press(struct demo *d, char key)
 {
     unsigned number = (unsigned)(key - '1'), c = d->chosen;
@@ -200,7 +222,7 @@ static void press(struct demo *d, char key)
     case 'k': demo_order(d, ORDER_KILL, c); break;
     case 'K': demo_order(d, ORDER_CRASH, c); break;
     case 's': demo_order(d, ORDER_STOP, c); break;
-    case 'c': demo_order(d, ORDER_CONTINUE, c); break;
+    case 'c': order_continuation(d, c); break;
     case 'x': demo_part(d, c, !off); break;
     case 'h': demo_heal(d); break;
     case 'r': order_resignation(d, c); break;
@@ -210,6 +232,8 @@ static void press(struct demo *d, char key)
         if (number < d->cluster.members) {
             d->chosen = number;
             d->by_hand = true;
+        } else if (key > ' ' && key <= '~' && key != '?') {
+            report_unknown(d, key);
         }
     }
 }

@@ -165,6 +165,8 @@ def keys(_):
         t.leader(third)
         t.press("c")
         t.shows(rf"{third} continues", rf">{third} {HAS_A_LEADER}")
+        t.press("c", "Z", "9")
+        t.shows(rf"{third} runs already, so c has no effect", "unknown key Z: press . for the list of keys", "unknown key 9: ")
         fourth = t.leader()
         t.press(fourth, "x")
         t.shows(rf"{fourth} is cut off from all others")
