@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -221,6 +222,27 @@ static void check_state(json_t *all, const struct config *c, const struct config
         add_complaint(all, "state", path, why.bytes, "check the disk");
 }
 
+/* Adds a finding if the user that runs the daemon cannot create files in a folder. Looks at the
+ * mode of the folder, because another user may run this command. A folder that does not exist is
+ * skipped: the daemon or its service manager creates the folder of the sockets. */
+static void check_writable(json_t *all, const char *path, uid_t user)
+{
+    struct stat is;
+    struct statvfs system;
+    if (stat(path, &is) != 0)
+        return;
+    if (statvfs(path, &system) == 0 && (system.f_flag & ST_RDONLY) != 0)
+        add(all, DOCTOR_BROKEN, "permissions", path, "its file system is read-only",
+            "mount it for writing, or correct elect.conf");
+    else if (user != 0 && is.st_uid == user && (is.st_mode & 0300) != 0300)
+        add(all, DOCTOR_BROKEN, "permissions", path,
+            "the user that runs the daemon may not write to this folder", "chmod u+wx");
+    else if (user != 0 && is.st_uid != user && (is.st_mode & 022) == 0)
+        add(all, DOCTOR_BROKEN, "permissions", path,
+            "the user that runs the daemon may not write to this folder",
+            "chown it to the owner of state-dir");
+}
+
 static void check_hooks(json_t *all, const struct config *c)
 {
     struct text why;
@@ -246,6 +268,9 @@ static void check_without_daemon(const struct asked_for *a, json_t *all, const s
     char remedy[CONFIG_FILE + 128];
     check_address(all, c, m);
     check_state(all, c, m);
+    check_writable(all, c->state_dir, config_user(c));
+    if (strcmp(c->run_dir, c->state_dir) != 0)
+        check_writable(all, c->run_dir, config_user(c));
     check_key(all, c);
     check_hooks(all, c);
     check_voters(all, c);

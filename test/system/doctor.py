@@ -274,6 +274,14 @@ def no_daemon_can_start(_):
         done = p.elect("a", "doctor")
         expect("a folder like /tmp", done, 2, out="move the state to a folder of its own")
         holds("no advice to chmod the folder", "chmod" not in done.stdout, done.stdout)
+        for mode in (0o700, 0o500):
+            os.chmod(p.folder / "state", mode)
+            if os.geteuid() == 0:  # root may write to every folder, so another user must own this one
+                os.chown(p.folder / "state", 12345, 12345)
+            done = p.elect("a", "doctor")
+            holds("an unwritable folder of the state", ("may not write to this folder: chmod u+wx" in done.stdout) == (mode == 0o500), done)
+        os.chmod(p.folder / "state", 0o700)
+        os.chown(p.folder / "state", os.geteuid(), os.getegid())
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", p.ports["b"]))
             expect("port in use", p.elect("b", "doctor"), 2, out=("broken   address b ", "Address already in use: end the process"))
