@@ -33,8 +33,7 @@ uint64_t dice_throw(struct dice *d)
 
 uint64_t dice_below(struct dice *d, uint64_t bound)
 {
-    /* Throws below 2^64 mod bound are repeated, because they would make small results more
-     * likely. */
+    /* Repeats throws below 2^64 mod bound, which would favour small results. */
     uint64_t unfair = -bound % bound, x;
     do
         x = dice_throw(d);

@@ -1,8 +1,6 @@
 /*
- * Injects faults: crashes, recoveries, cuts, stalls, wrong clocks, slow or damaged disks, clones
- * and changes of the membership. Also delivers the orders that a host gives to its process.
- * world_fault() injects a fault immediately. world_schedule() adds a fault to a list, and
- * world_next() injects it when it is due.
+ * Injects faults, and delivers the requests of hosts to their processes. world_fault() acts at
+ * once; world_schedule() stores the fault until world_next() reaches its time.
  */
 #include "world_internal.h"
 
@@ -29,8 +27,8 @@ static void cut_one_way(struct world *w, const struct fault *fault)
 
 /* ---- processes and their disks ---- */
 
-/* A crash loses the messages that have not left the process yet. The dice decide whether a write
- * that was under way has reached the disk. */
+/* Messages that have not left the process are lost. The dice decide whether a pending write has
+ * reached the disk. */
 static void crash(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];
@@ -41,8 +39,8 @@ static void crash(struct world *w, uint8_t rank)
     d->done = w->stalled_until[rank] = 0;
 }
 
-/* Sends the testament of a process, which releases its term. A guardian does this once the process
- * and all work under its mandate have ended. */
+/* Sends the death report, which releases the process's term. A real guardian does so once the
+ * process and all work under its mandate have ended. */
 static void send_testament(struct world *w, uint8_t rank, struct happening *h)
 {
     const struct elect_saved *saved = &w->node[rank].saved;
@@ -55,8 +53,7 @@ static void send_testament(struct world *w, uint8_t rank, struct happening *h)
     w->testament[rank] = 0;
 }
 
-/* Starts a process without its state. It no longer knows what its voter granted, so the record of
- * its grants is cleared. */
+/* Starts a process without its state. It has forgotten its grants, so their record is cleared. */
 static void readmit(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_output out;
@@ -90,9 +87,8 @@ static void swap_clone(struct world *w, uint8_t rank)
 
 /* ---- input from the host, and state that is set by hand ---- */
 
-/* Sets one of the process's times, such as the end of its office, to the current time, and reports
- * ALARM to the process. There is no ALARM for the end of a granted lease, because a voter compares
- * that time with its clock only when it receives a request. */
+/* Sets one of the process's times to now and reports ALARM. The end of a granted lease has no
+ * ALARM: a voter checks it only when a request arrives. */
 static void come_due(struct world *w, const struct fault *fault, struct happening *h)
 {
     struct elect_input in = elect_happens(ELECT_ALARM, world_clock(w, fault->rank));
@@ -110,8 +106,7 @@ static void hear_of(struct world *w, uint8_t rank, elect_term counter)
     *seen = elect_term_make(counter, 0) > *seen ? elect_term_make(counter, 0) : *seen;
 }
 
-/* Nominates the process as if it had won an election. Only scenarios and tests call this
- * function. */
+/* Nominates the process as if it had won an election. Only for scenarios and tests. */
 static void win(struct world *w, uint8_t rank, struct happening *h)
 {
     struct elect_node *node = &w->node[rank];
@@ -124,7 +119,7 @@ static void win(struct world *w, uint8_t rank, struct happening *h)
     world_alarm(w, rank, h);
 }
 
-/* Tells the leader to change the membership, because only a leader may change it. */
+/* Asks the leader, the only process that may change the membership. */
 static void change_members(struct world *w, const struct fault *f, struct happening *h)
 {
     uint8_t leader = world_in_charge(w);
@@ -149,8 +144,7 @@ static void tell_host(struct world *w, const struct fault *f, struct happening *
     world_step(w, f->rank, &in, h);
 }
 
-/* Delivers an order to resign. The order may arrive late, more than once, or at a process that does
- * not lead. */
+/* The order may be late, repeated, or sent to a process that does not lead. */
 static void give_order(struct world *w, const struct fault *f, struct happening *h)
 {
     elect_term named = elect_term_make((uint64_t)f->amount, w->config.id[f->rank]);
@@ -170,8 +164,8 @@ static void change_lease(struct world *w, uint32_t lease)
 
 /* ---- the moves ---- */
 
-/* Returns true if the fault can happen: the process is in the right state, and any backup, clone or
- * leader that the fault needs exists. */
+/* Checks that the process is up or down as required, and that the backup, clone or leader exists.
+ * */
 static bool possible(const struct world *w, const struct fault *f)
 {
     bool up = world_up(w, f->rank);
@@ -270,7 +264,7 @@ void world_fault(struct world *w, const struct fault *fault, struct happening *h
     case FAULT_KINDS: break;
     }
     h->what = HAPPENED_FAULT;
-    if (!world_fault_steps(fault)) /* a fault that includes a step has already set h->rank */
+    if (!world_fault_steps(fault)) /* otherwise the step has set h->rank */
         h->rank = fault->rank;
     h->fault = *fault;
 }

@@ -1,7 +1,6 @@
 /*
- * Keeps the messages in flight in a heap, ordered by time of arrival, then by order of sending. A
- * message is added when it is sent; later it is delivered, lost, duplicated or delayed. When a
- * message is sent, the dice decide whether it will arrive.
+ * Messages in flight, in a heap ordered by arrival, then by sending. Whether a message will arrive
+ * is decided when it is sent.
  */
 #include "world_internal.h"
 
@@ -70,8 +69,7 @@ static struct flight take(struct world *w, uint32_t i)
 
 /* ---- sending ---- */
 
-/* Returns the time at which a message leaves its sender. If a disk write is pending, the message
- * does not leave before the write is done. */
+/* A message leaves only after a pending disk write. */
 static uint64_t leaves(const struct world *w, uint8_t from)
 {
     return w->disk[from].done > w->now ? w->disk[from].done : w->now;

@@ -1,7 +1,7 @@
 /*
- * Writes the trace of a world: a line for every step, with its reason, and a line for every message
- * sent. Messages that are sent continually, such as heartbeats, appear only if they change
- * something, unless `verbose` is set.
+ * Writes the trace of a world: a line for each step, with its reason, and one for each message
+ * sent. Heartbeats and other routine messages appear only if they change something, unless
+ * `verbose` is set.
  */
 #ifndef ELECT_MODEL_NARRATE_H
 #define ELECT_MODEL_NARRATE_H
@@ -9,18 +9,17 @@
 #include "../base/text.h"
 #include "world.h"
 
-/* Appends zero or more lines to `t`. Each line ends in a newline. */
+/* Appends zero or more lines, each with a newline. */
 void narrate_happening(const struct world *w, const struct happening *h, bool verbose,
                        struct text *t);
 
-/* Appends only the reason for a step (its rule), with the names of the processes involved. */
+/* Appends only the reason for the step, with the names of the processes involved. */
 void narrate_rule(const struct world *w, const struct happening *h, struct text *t);
 void narrate_message(const struct world *w, const struct elect_message *m, struct text *t);
-/* Appends a message with all its fields, so that any two different messages under a mandate can be
- * told apart. */
+/* Appends all fields, so that no two different messages under a mandate look alike. */
 void narrate_exactly(const struct world *w, const struct elect_message *m, struct text *t);
-/* Returns the name that traces and scenario files use for one of the times of a mandate, such as
- * the end of its lease. */
+/* Returns the word for a mandate's time, such as the end of its lease, in traces and scenario
+ * files. */
 const char *narrate_time(enum elect_time_name name);
 
 /* Appends the outcome: the leader, its followers, and how many messages were sent. */

@@ -1,5 +1,5 @@
-/* Lists of numbers in the form 8, 0..7, 3,32,5 or 0..3 9 12..14. Lists are stored as ranges, so
- * that a million consecutive numbers need no more memory than one number. */
+/* Lists of numbers, such as 8, 0..7, 3,32,5 or 0..3 9 12..14. They are stored as ranges, so a
+ * million consecutive numbers take no more memory than one. */
 #ifndef ELECT_MODEL_NUMBERS_H
 #define ELECT_MODEL_NUMBERS_H
 
@@ -15,10 +15,10 @@ struct numbers {
     } range[NUMBERS_MAX_RANGES];
 };
 
-/* Returns false with a complaint if `s` is not a list of numbers. An empty list is permitted. */
+/* Returns false with a complaint if `s` is not a list. An empty list is permitted. */
 bool numbers_parse(struct numbers *n, const char *s, struct text *complaint);
 bool numbers_have(const struct numbers *n, uint32_t value);
-/* Returns true if a number occurs twice, and stores the number in `which`. */
+/* Returns true if a number occurs twice, and stores it in `which`. */
 bool numbers_repeat(const struct numbers *n, uint32_t *which);
 
 /* Iterates over the numbers in the order of the list:

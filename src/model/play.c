@@ -1,7 +1,7 @@
 /* See play.h. */
 #include "play.h"
 
-/* The number of suspicion timeouts within which a cluster must come to rest. */
+/* Limit of a run to rest, in suspicion timeouts. */
 #define PATIENCE 200
 
 void play_tell(struct play *p, const struct happening *h)
@@ -54,8 +54,6 @@ void play_mark(struct play *p)
     p->marked = true;
 }
 
-/* If the world is the same as at the mark, the moves since then can be repeated forever, so the
- * election may never end, or never reach agreement. */
 static bool back_at_mark(const struct play *p, enum property property, struct violation *v)
 {
     if (!world_same(&p->world, &p->mark))
@@ -67,8 +65,7 @@ static bool back_at_mark(const struct play *p, enum property property, struct vi
     return true;
 }
 
-/* Predicts whether the property will be violated, either as time passes or, if there is a mark,
- * because the moves since the mark can be repeated forever. */
+/* With a mark, compares the world with it. Otherwise runs the world to rest. */
 static bool broken_in_future(struct play *p, enum property property, struct violation *v)
 {
     enum property now = property == PROPERTY_EVENTUALLY ? PROPERTY_AGREEMENT : PROPERTY_NO_STUCK;

@@ -13,7 +13,7 @@ struct play {
     void (*tell)(void *listener, const struct world *w,
                  const struct happening *h); /* may be NULL */
     void *listener;
-    struct world mark; /* the world at the mark, if `marked` is true */
+    struct world mark; /* valid if `marked` */
     bool marked;
     unsigned violations;
     struct violation violation[PLAY_MAX_VIOLATIONS];
@@ -23,23 +23,20 @@ void play_tell(struct play *p, const struct happening *h);
 void play_suspect(struct play *p, uint8_t rank);
 
 /*
- * Lets time pass up to and including `until`. If `until` is WORLD_FOREVER, lets time pass until the
- * world is at rest, and then checks the properties of a world at rest. With the failure detector, a
- * world is at rest when every part of the cluster has its leader and no election is under way.
- * Without the detector, a world is at rest when no message, timer or fault is pending. Gives up if
- * the world is not at rest after 200 suspicion timeouts.
+ * Runs the world through `until`. With WORLD_FOREVER, runs it until it is at rest, then checks the
+ * properties of a world at rest. With a failure detector, "at rest" means that every part of the
+ * cluster has its leader and no election is under way; without one, that no message, timer or fault
+ * is pending. Gives up after 200 suspicion timeouts.
  */
 void play_run(struct play *p, uint64_t until);
 
-/* Remembers the current world as the mark. If later moves return to that world, they can be
- * repeated forever. */
+/* Saves the world as the mark. Moves that lead back to it can repeat forever. */
 void play_mark(struct play *p);
 
-/* Checks a property, and records a violation if it does not hold. For a property that concerns the
- * future, this function plays the world silently (without a listener) until the world is at rest.
- * If there is a mark, the function compares the world with the mark instead. If they are the same
- * (and, for eventually-leader, there is no agreement), the property is violated, because the moves
- * since the mark can be repeated forever. */
+/* Records a violation if the property does not hold. For a property of the future, runs the world
+ * to rest without a listener. If there is a mark, compares the world with it instead: if they are
+ * the same (and, for eventually-leader, the processes do not agree), the moves since the mark can
+ * repeat forever. */
 void play_check(struct play *p, enum property property);
 
 #endif

@@ -39,8 +39,7 @@ static bool broken(const struct world *w, enum property p, uint8_t a, const char
     return true;
 }
 
-/* Returns true if this process breaks the property. `top` is the highest live process. `other` is
- * another process that leads, or ELECT_NOBODY. */
+/* `top` is the highest live process, `other` another process in office, or ELECT_NOBODY. */
 static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t top, uint8_t other,
                    struct violation *v)
 {
@@ -73,7 +72,6 @@ static bool breaks(const struct world *w, enum property p, uint8_t rank, uint8_t
     return false;
 }
 
-/* Returns true if a recorded claim of any process (see claims.h) has broken the property. */
 static bool claims_broken(const struct world *w, enum property p, struct violation *v)
 {
     static const unsigned breaks_it[PROPERTY_COUNT] = {
@@ -106,8 +104,7 @@ bool property_broken(const struct world *w, enum property p, struct violation *v
 bool property_broken_at_rest(const struct world *w, struct violation *v)
 {
     bool promised = !w->disturbed && world_total(w) > 0;
-    if (w->config.mandate ==
-        ELECT_MAJORITY) /* with a mandate, agreement and highest-wins are not promised */
+    if (w->config.mandate == ELECT_MAJORITY) /* agreement and highest-wins are not promised */
         return property_broken(w, PROPERTY_ONE_LEADER, v) ||
                property_broken(w, PROPERTY_ONE_PER_TERM, v) ||
                property_broken(w, PROPERTY_RISING_GRANTS, v) ||

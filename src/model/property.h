@@ -40,14 +40,13 @@ struct violation {
 const char *property_name(enum property p);
 const char *property_text(enum property p);
 
-/* Returns true if this world breaks the property now. Returns false for eventually-leader and
- * termination, which concern the future of the world. */
+/* Tests the present world. Always false for eventually-leader and termination, which concern the
+ * future. */
 bool property_broken(const struct world *w, enum property p, struct violation *v);
 
-/* Finds the first property that a world at rest breaks. Returns false if the world breaks none.
- * Without a mandate, no-stuck-participant is always promised. Agreement and highest-wins are
- * promised only if no message was lost or duplicated, no process crashed or recovered, and no move
- * was made by hand. */
+/* Finds the first property that a world at rest breaks. Without a mandate, no-stuck-participant
+ * must always hold; agreement and highest-wins only if no message was lost or duplicated, no
+ * process crashed or recovered, and no move was made by hand. */
 bool property_broken_at_rest(const struct world *w, struct violation *v);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * Queries that do not change a world: which processes are up and which lead, which leader a process
- * follows, whether the cluster has settled, and whether two worlds are the same.
- */
+/* Queries that do not change a world. */
 #include "world_internal.h"
 
 #include <string.h>
@@ -62,8 +59,7 @@ uint8_t world_leader(const struct world *w)
     return leader != ELECT_NOBODY && world_up(w, leader) ? leader : ELECT_NOBODY;
 }
 
-/* Returns true if a leader holds a mandate that it can renew, and all processes that it can reach
- * follow it. */
+/* Returns true if some leader can renew its mandate, and all processes in its reach follow it. */
 static bool office_is_known(const struct world *w)
 {
     for (elect_set rest = w->up; rest != 0; rest &= rest - 1) {
@@ -110,7 +106,7 @@ uint64_t world_total(const struct world *w)
 
 /* ---- two worlds ---- */
 
-/* Returns how many messages are ahead of this one on its link. */
+/* Counts the messages ahead of this one on its link. */
 static unsigned place_on_link(const struct world *w, const struct flight *f)
 {
     unsigned place = 0;

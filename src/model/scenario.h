@@ -72,7 +72,7 @@
 #define SCENARIO_MAX_STEPS   4096
 #define SCENARIO_MAX_MESSAGE 128
 
-/* The words with which steps begin. Every fault in WORLD_FAULTS is such a word, too. */
+/* The first words of steps. The faults of WORLD_FAULTS are such words, too. */
 #define SCENARIO_VERBS(X)                                                                          \
     X(SUSPECT, "suspect")                                                                          \
     X(RUN, "run")                                                                                  \
@@ -98,11 +98,11 @@ enum scenario_verb {
         VERB_FAULT
 };
 
-/* The reasons that the step `refuse` can give for a refusal. */
+/* Reasons for a refusal, in the step `refuse`. */
 #define SCENARIO_REFUSALS "stale", "closed"
 enum scenario_refusal { SCENARIO_STALE, SCENARIO_CLOSED };
 
-#define SCENARIO_STORY "----" /* the line above the expected trace */
+#define SCENARIO_STORY "----" /* separates the steps from the expected trace */
 
 struct step {
     uint8_t verb; /* enum scenario_verb */
@@ -110,7 +110,7 @@ struct step {
     bool timed;
     uint64_t time;
     struct fault fault;
-    char message[SCENARIO_MAX_MESSAGE]; /* the message as text; empty if any content matches */
+    char message[SCENARIO_MAX_MESSAGE]; /* as text; empty: any content matches */
     unsigned line;
 };
 
@@ -120,12 +120,11 @@ struct scenario {
     bool configured;
     unsigned steps;
     struct step step[SCENARIO_MAX_STEPS];
-    bool expects;           /* the file contains an expected trace, below a line ---- */
-    size_t expected_offset; /* the offset of the expected trace in the file */
+    bool expects;           /* the file contains an expected trace */
+    size_t expected_offset; /* where it starts in the file */
 };
 
-/* On failure, each of these functions returns false, with a complaint and the number of the line
- * that caused it. `text` ends in NUL. */
+/* On failure, these return false with a complaint and the line at fault. `text` ends in NUL. */
 bool scenario_parse(struct scenario *s, const char *text, struct text *complaint, unsigned *line);
 bool scenario_play(const struct scenario *s, struct play *p, struct text *complaint,
                    unsigned *line);

@@ -1,6 +1,6 @@
 /*
- * Writes scenario files line by line, in the syntax that scenario.c reads. Storms, the checker and
- * the recorders of a real cluster use these functions to write the histories that they find.
+ * Writes scenario files line by line, in the syntax of scenario.c. Used for the histories found by
+ * storms, the checker and the recorders of a real cluster.
  */
 #ifndef ELECT_MODEL_SCENARIO_WRITE_H
 #define ELECT_MODEL_SCENARIO_WRITE_H
@@ -8,9 +8,9 @@
 #include "scenario.h"
 
 struct scenario_writer {
-    const uint16_t *id; /* the number of each process, by rank */
-    char separator;     /* the character between the processes in a list: ' ' or ',' */
-    void (*put)(void *out, const char *line); /* writes a line, which ends in a newline */
+    const uint16_t *id;                       /* process numbers by rank */
+    char separator;                           /* in lists of processes: ' ' or ',' */
+    void (*put)(void *out, const char *line); /* `line` ends in a newline */
     void *out;
 };
 
@@ -22,22 +22,21 @@ void scenario_write_setting(const struct scenario_writer *w, enum setting settin
                             const char *value);
 void scenario_write_number(const struct scenario_writer *w, enum setting setting, uint64_t value);
 void scenario_write_drift(const struct scenario_writer *w, uint32_t millionths);
-/* Writes the processes in the order of the ring. */
 void scenario_write_ring(const struct scenario_writer *w, const struct elect_config *c);
-/* Writes a list of processes, or nothing if the set is empty. */
+/* Writes nothing if the set is empty. */
 void scenario_write_set(const struct scenario_writer *w, enum setting setting, elect_set set);
-/* Writes the priorities that are not 0, in the order of the ranks, or nothing if all are 0. */
+/* Writes the priorities other than 0, in rank order; nothing if there are none. */
 void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *priority,
                                unsigned count);
 
 /* ---- steps ---- */
 
-/* Both functions write a fault; the second one also writes its time, as "at TIME". */
+/* The second function adds the time, as "at TIME". */
 void scenario_write_fault(const struct scenario_writer *w, const struct fault *f);
 void scenario_write_fault_at(const struct scenario_writer *w, const struct fault *f);
-/* Writes a step that names one process: suspect, alarm, stopped or assent. */
+/* For suspect, alarm, stopped and assent. */
 void scenario_write_verb(const struct scenario_writer *w, enum scenario_verb verb, unsigned rank);
-/* Writes a step that delivers, loses or duplicates a message. */
+/* For deliver, lose and duplicate. */
 void scenario_write_message(const struct scenario_writer *w, enum scenario_verb verb, unsigned from,
                             unsigned to, const char *message);
 void scenario_write_fire(const struct scenario_writer *w, unsigned rank, enum elect_event timer);

@@ -1,6 +1,6 @@
 /*
- * The settings with which a world begins. Scenario files and the options of `elect sim` use the
- * same settings, with the same words, the same meaning and the same checks.
+ * The settings of a world. Scenario files and the options of `elect sim` share their words, meaning
+ * and checks.
  */
 #ifndef ELECT_MODEL_SETUP_H
 #define ELECT_MODEL_SETUP_H
@@ -12,10 +12,9 @@
 #define SETUP_MAX_TEXT  512
 #define SETUP_MAX_DELAY 1000000
 #define SETUP_MAX_TIME  10000000
-#define SETUP_MAX_COUNT 16000000 /* the maximum number of processes (ELECT_MAX in a world) */
+#define SETUP_MAX_COUNT 16000000 /* processes; at most ELECT_MAX in a world */
 
-/* For each setting: its key, the form of its value, and its meaning. A setting without a form is a
- * switch. */
+/* Key, form of the value, and meaning. A switch has no form. */
 #define SETUP_SETTINGS(X)                                                                          \
     X(ALGORITHM, "algorithm", "NAME",                                                              \
       "bully, ring, active-ring or chang-roberts (default: bully)")                                \
@@ -82,50 +81,49 @@ struct setup {
     uint8_t algorithm, form, announce, mandate;
     int8_t detector; /* 1: on; 0: off; -1: on only if faults are possible */
     bool shuffle, random_faults, reliable;
-    uint32_t given; /* the settings that were given: a set of 1 << setting */
-    int64_t leader; /* the id of the first leader; -1: no leader */
+    uint32_t given; /* set of 1 << setting */
+    int64_t leader; /* id of the first leader; -1: none */
     uint32_t processing;
-    uint64_t lease, renewal; /* 0: computed from the round-trip time T */
-    uint32_t drift;          /* the drift, as a fraction of DICE_CERTAIN */
+    uint64_t lease, renewal; /* 0: derived from the round-trip time T */
+    uint32_t drift;          /* fraction of DICE_CERTAIN */
     uint64_t seed, calm;
     struct weather weather;
 };
 
 void setup_init(struct setup *s);
 
-/* Each of these functions returns false with a complaint that tells the user what to do. */
+/* The complaint tells the user what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
-/* Checks that the settings are consistent with each other, for a world or for the lab. */
+/* Checks that the settings agree with each other. */
 bool setup_check(const struct setup *s, struct text *complaint);
-/* Creates the configuration of a cluster of at most ELECT_MAX processes, which is the limit for a
- * world. `seed` determines the order of a shuffled ring. */
+/* Fails for more than ELECT_MAX processes, the limit of a world. `seed` sets the order of a
+ * shuffled ring. */
 bool setup_config(const struct setup *s, uint64_t seed, struct elect_config *c,
                   struct text *complaint);
-/* Finds the leader that all processes follow at first. Returns false if there is no such leader.
- * `top` is the number of the highest process. */
+/* Returns false if there is no initial leader. `top` is the number of the highest process. */
 bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
-/* The arguments of a fault, with an example for each form. */
+/* Arguments of a fault, by example. */
 enum setup_form {
-    SETUP_PROCESS,  /* as in: crash 3 (most faults have this form) */
-    SETUP_NOTHING,  /* as in: heal */
-    SETUP_AMOUNT,   /* as in: pause 3 100 */
-    SETUP_TRANSFER, /* as in: transfer 3 4 */
-    SETUP_PARTS,    /* as in: cut 0 1 / 2 3 */
-    SETUP_LEASE,    /* as in: new-lease 100 */
-    SETUP_COUNTER,  /* as in: hears 3 7 */
-    SETUP_TIME      /* as in: due 3 lease */
+    SETUP_PROCESS,  /* crash 3, and most other faults */
+    SETUP_NOTHING,  /* heal */
+    SETUP_AMOUNT,   /* pause 3 100 */
+    SETUP_TRANSFER, /* transfer 3 4 */
+    SETUP_PARTS,    /* cut 0 1 / 2 3 */
+    SETUP_LEASE,    /* new-lease 100 */
+    SETUP_COUNTER,  /* hears 3 7 */
+    SETUP_TIME      /* due 3 lease */
 };
 enum setup_form setup_fault_form(enum fault_kind kind);
 
-/* Parses the arguments of a fault, such as "3" or "0,1,2/3,4", and its time if the text contains
- * the separator. */
+/* Parses the arguments of a fault, such as "3" or "0,1,2/3,4", and the time after `separator`, if
+ * any. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint);
-/* Returns true if the fault is possible. A process can crash only if it is up at that time, and
- * recover only if it is down, and the list of faults must have room for one more. */
+/* Returns true if the fault is possible: only a live process can crash, only a process that is down
+ * can recover, and the fault list must have room. */
 bool setup_sensible(const struct world *w, const struct fault *fault, struct text *complaint);
 
 bool setup_probability(const char *value, uint32_t *parts, struct text *complaint);

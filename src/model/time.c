@@ -1,8 +1,5 @@
-/*
- * Reads the clocks of the processes, each of which runs at its own rate, and makes the next move in
- * chronological order. At equal times, faults come first, then messages in the order of sending,
- * then timers in the order in which they were started.
- */
+/* The clocks of the processes, each with its own rate, and the next move in time. world.h gives the
+ * order at equal times. */
 #include "world_internal.h"
 
 #define MILLION 1000000
@@ -16,8 +13,7 @@ elect_time world_clock(const struct world *w, uint8_t rank)
     return c->base + passed + passed / MILLION * c->rate + passed % MILLION * c->rate / MILLION;
 }
 
-/* Returns the world time at which the clock of the process shows `says`, or the current time if the
- * clock is already past `says`. */
+/* Returns the world time when the process's clock shows `says`, or now if that has passed. */
 static uint64_t time_of(const struct world *w, uint8_t rank, elect_time says)
 {
     const struct clock *c = &w->clock[rank];
@@ -35,7 +31,7 @@ void world_set_clock(struct world *w, uint8_t rank, elect_time says, int64_t rat
 
 /* ---- the next move ---- */
 
-/* The next timer, alarm or end of work in the whole cluster. */
+/* A timer, ALARM or end of work. */
 struct alarm {
     uint64_t due;
     uint32_t order;
@@ -43,7 +39,7 @@ struct alarm {
     enum elect_event event;
 };
 
-/* If a process is stalled, its timers and alarms are delayed until the stall ends. */
+/* A stalled process handles its timers and alarms after the stall. */
 static void consider(const struct world *w, struct alarm *first, struct alarm other)
 {
     if (other.due < w->stalled_until[other.rank])
@@ -52,8 +48,7 @@ static void consider(const struct world *w, struct alarm *first, struct alarm ot
         *first = other;
 }
 
-/* The world keeps no timers for a mandate. Instead, each node keeps the times of its mandate, and
- * receives ALARM when the earliest of them is reached. */
+/* Under a mandate, the node keeps its own times and gets ALARM at the earliest of them. */
 static void consider_mandate(const struct world *w, uint8_t rank, struct alarm *first)
 {
     elect_time alarm = elect_alarm(&w->node[rank]);

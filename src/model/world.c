@@ -1,8 +1,6 @@
 /*
- * Performs the steps of processes in a world: calls elect_step, then writes the state, sends the
- * messages and starts the timers, in this order. This file also contains the function that begins a
- * world. For scenarios and tests, it provides moves that make a process take a step without a
- * message in flight or a running timer.
+ * Performs steps: calls elect_step, then writes the state, sends the messages and starts the
+ * timers, in this order. Also starts a world, and makes moves by hand for scenarios and tests.
  */
 #include "world_internal.h"
 
@@ -11,8 +9,7 @@
 
 /* ---- the output of a step ---- */
 
-/* Writes the state of the process to its disk. Until the write is done, the process stands
- * still. */
+/* The process stands still until the write is done. */
 static void write(struct world *w, uint8_t rank)
 {
     struct disk *d = &w->disk[rank];
@@ -116,7 +113,7 @@ void world_take(struct world *w, uint8_t rank, uint8_t from, const struct elect_
     world_step(w, rank, &in, h);
 }
 
-/* Delivers an answer to the current request of the process, as if `from` had sent the answer. */
+/* Answers the process's current request in the name of `from`. */
 static void answer(struct world *w, uint8_t rank, uint8_t from, struct elect_message m,
                    struct happening *h)
 {

@@ -1,7 +1,6 @@
 /*
- * Declarations that only the files of the world share. world.c performs the steps, flights.c
- * carries the messages, faults.c injects faults, time.c chooses the next move, and query.c answers
- * queries.
+ * Shared by the files that implement world.h: world.c (steps), flights.c (messages), faults.c
+ * (faults), time.c (the next move) and query.c (queries).
  */
 #ifndef ELECT_MODEL_WORLD_INTERNAL_H
 #define ELECT_MODEL_WORLD_INTERNAL_H
@@ -11,8 +10,7 @@
 
 static inline elect_set rank_bit(uint8_t rank) { return (elect_set)1 << rank; }
 
-/* Returns true for messages that belong to an election. Acknowledgements, heartbeats and the
- * messages of a mandate do not belong to an election. */
+/* Acknowledgements, heartbeats and mandate messages do not belong to an election. */
 static inline bool is_of_election(unsigned type)
 {
     return type != ELECT_ACK && type != ELECT_HEARTBEAT && !words_of_mandate(type);
@@ -20,20 +18,20 @@ static inline bool is_of_election(unsigned type)
 
 /* ---- world.c ---- */
 
-/* Makes the process take a step on this input, and carries out the output of the step. */
+/* Takes a step and carries out its output. */
 void world_step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h);
-/* Carries out the output of a step: writes the state, sends the messages and starts the timers. */
+/* Writes the state, sends the messages and starts the timers. */
 void world_perform(struct world *w, uint8_t rank, const struct elect_output *out);
-/* Starts the process with the state that is on its disk. */
+/* Starts the process from its disk. */
 void world_restart(struct world *w, uint8_t rank, uint8_t leader);
 
 /* ---- flights.c ---- */
 
-/* Sends a copy of the message to each receiver, in the order of their ranks. */
+/* Sends a copy to each receiver, in rank order. */
 void flights_send(struct world *w, uint8_t from, const struct elect_send *s);
-/* Removes the messages that have not left this process yet. */
+/* Drops the messages that have not left the sender yet. */
 void flights_drop_unsent(struct world *w, uint8_t from);
-/* Delays all messages to the process so that none arrives before `until`. */
+/* Delays messages to the process so that none arrives before `until`. */
 void flights_hold(struct world *w, uint8_t rank, uint64_t until);
 
 #endif
