@@ -1,7 +1,6 @@
 /*
- * Writes the trace of a world as text: steps, lost messages, faults, and the outcome. The texts for
- * messages and for the reasons for steps come from src/words, as in the log and the traces of
- * daemons.
+ * See narrate.h. The texts for messages and reasons come from src/words, as in the log and the
+ * traces of daemons.
  */
 #include "narrate.h"
 
@@ -64,7 +63,7 @@ static bool is_message(unsigned event)
     return event >= ELECT_FIRST_MESSAGE && event < ELECT_FIRST_TIMER;
 }
 
-/* Returns true for messages that are sent continually, even when nothing changes. */
+/* Messages that are sent all the time, even if nothing changes. */
 static bool is_housekeeping(const struct elect_message *m)
 {
     return m->type == ELECT_ACK || m->type == ELECT_HEARTBEAT || m->type == ELECT_PRESENT ||
@@ -134,8 +133,7 @@ static void narrate_amount(const struct world *w, const struct fault *f, const c
     text_add(t, unit);
 }
 
-/* Returns the text for a fault that affects one process and has no amount, or NULL for any other
- * fault. */
+/* Text for a fault that affects one process and has no amount, otherwise NULL. */
 static const char *what_happens(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS] = {
@@ -160,8 +158,7 @@ static const char *what_happens(enum fault_kind kind)
     return words[kind];
 }
 
-/* Returns the texts that come before and after the amount of a fault that affects one process. Both
- * are NULL if the fault has no amount. */
+/* Texts before and after the amount of a fault of one process; NULL if it has no amount. */
 static const char *const *what_changes(enum fault_kind kind)
 {
     static const char *const words[FAULT_KINDS][2] = {

@@ -1,7 +1,6 @@
 /*
- * Parses scenario files line by line into steps, and plays the steps. Each kind of fault that a
- * world supports can also be written as a step. setup.c parses settings and faults;
- * scenario_write.c writes settings, faults and steps.
+ * Parses scenario files into steps and plays the steps. Any fault of a world can be a step.
+ * Settings and faults are parsed in setup.c; scenario_write.c writes the same syntax.
  */
 #include "scenario.h"
 
@@ -10,8 +9,8 @@
 
 #include <string.h>
 
-/* If a word occurs more than once in this table, its first entry is used. "duplicate" is both a
- * setting and a verb; the text after the word decides which one is meant. */
+/* The first entry of a word counts. "duplicate" is both a setting and a verb; the text after it
+ * decides. */
 static const char *const words[] = {
 #define X(name, key, value, text) key,
     SETUP_SETTINGS(X)
@@ -100,7 +99,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
     return text_refuse(r->complaint, "expected: run, or run until TIME");
 }
 
-/* Parses a message such as "4 > 5 ELECTION", with or without the blanks. */
+/* Such as "4 > 5 ELECTION"; the blanks are optional. */
 static bool parse_message(struct reader *r, char *rest, struct step *step)
 {
     char *arrow = strchr(rest, '>');
@@ -113,7 +112,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
         return text_refuse(r->complaint, "the message is too long: at most 127 characters");
-    if (type[name] != '\0') /* the step gives the content of the message, not only its type */
+    if (type[name] != '\0') /* content is given, not only the type */
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
@@ -121,7 +120,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
                        &step->event);
 }
 
-/* Parses a message and a time, such as "4 > 5 ELECTION until 90". */
+/* Such as "4 > 5 ELECTION until 90". */
 static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
@@ -159,7 +158,7 @@ static bool parse_fault(struct reader *r, enum fault_kind kind, char *rest, stru
 {
     if (kind >= FAULT_FIRST_MANDATE && kind <= FAULT_LAST_MANDATE && !needs_mandate(r))
         return false;
-    /* In a step such as "heal at 5", no argument comes before the time. */
+    /* In "heal at 5", no argument comes before the time. */
     const char *separator = strncmp(rest, "at ", 3) == 0 ? "at " : " at ";
     return setup_fault(&r->scenario->config, kind, rest, separator, &step->fault, &step->timed,
                        r->complaint);
@@ -200,7 +199,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
     return true;
 }
 
-/* Parses the arguments of the step `refuse`, such as "2 stale 3". */
+/* Such as "2 stale 3". */
 static bool parse_refuse(struct reader *r, char *rest, struct step *step)
 {
     static const char *const names[] = {SCENARIO_REFUSALS};
@@ -237,7 +236,7 @@ static bool parse_suspects(struct reader *r, char *rest)
     return true;
 }
 
-/* Parses a step. `kind` is the kind of fault if `verb` is VERB_FAULT. */
+/* `kind` is valid only with VERB_FAULT. */
 static bool parse_step(struct reader *r, enum scenario_verb verb, enum fault_kind kind, char *rest)
 {
     struct scenario *s = r->scenario;
@@ -298,8 +297,7 @@ static bool parse_line(struct reader *r, char *line)
     return choice_unknown(r->complaint, "unknown word ", line, words, count);
 }
 
-/* Copies a line without its comment and surrounding blanks. Returns false if the line is too long.
- */
+/* Drops the comment and surrounding blanks. Returns false if the line is too long. */
 static bool clean_line(const char *from, size_t length, char *to, size_t room)
 {
     const char *comment = memchr(from, '#', length);
@@ -345,8 +343,7 @@ bool scenario_parse(struct scenario *s, const char *text, struct text *complaint
 
 /* ---- playing ---- */
 
-/* Returns the oldest message in flight with the type and content of the step or, if the step gives
- * no content, the oldest of its type. */
+/* Returns the oldest message with the step's type and, if given, its content. */
 static uint32_t find_message(const struct world *w, const struct step *step)
 {
     uint32_t found = WORLD_MAX_FLIGHTS;
@@ -434,8 +431,7 @@ static bool play_due(const struct step *step, struct play *p, struct text *compl
     return true;
 }
 
-/* Answers the PREVOTE of the process with an AYE (a yes) from one voter after another, until a
- * majority has agreed. */
+/* Answers the process's PREVOTE with one AYE (a yes) after another, up to a majority. */
 static void play_assent(const struct step *step, struct play *p)
 {
     struct happening h;
@@ -453,7 +449,7 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* For the steps assent and refuse, delivers answers that no voter has actually sent. */
+/* Delivers answers that no voter sent, for assent and refuse. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;

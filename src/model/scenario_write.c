@@ -1,5 +1,4 @@
-/* See scenario_write.h. For each kind of line that scenario.c or setup.c reads, this file contains
- * a function that writes such a line. */
+/* See scenario_write.h. The lines that these functions write are read by scenario.c and setup.c. */
 #include "scenario_write.h"
 
 #include "narrate.h"
@@ -42,15 +41,13 @@ static void add_group(const struct scenario_writer *w, struct text *line, elect_
         add_number(line, w->id[__builtin_ctzll(set)]);
 }
 
-/* Turns a single number into the range ID..ID, because a number alone would be read as a count of
- * processes. */
+/* Writes ID..ID, because a single number would be read as a count of processes. */
 static void add_range_of_one(const struct scenario_writer *w, struct text *line, unsigned rank)
 {
     text_add(line, "..");
     text_add_number(line, w->id[rank]);
 }
 
-/* Appends one process to a setting whose value is a list of processes. */
 static void add_listed(const struct scenario_writer *w, struct text *line, bool first,
                        unsigned rank)
 {

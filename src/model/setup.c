@@ -1,7 +1,7 @@
 /*
- * Parses and checks settings, with one function for each kind of value, and creates a configuration
- * and a world from them. The last part parses faults, which are written in the same form in
- * scenario files and in the options of `elect sim`.
+ * Parses and checks settings, with one function per kind of value, and makes a configuration and a
+ * world from them. Also parses faults, whose form is the same in scenario files and in the options
+ * of `elect sim`.
  */
 #include "setup.h"
 
@@ -153,7 +153,7 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
     return fine;
 }
 
-/* Parses a list of ids with their priorities, such as "5:2,3:1". */
+/* Such as "5:2,3:1". */
 static bool set_priorities(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t id, priority;
@@ -299,8 +299,7 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     return true;
 }
 
-/* Adds a complaint that shows how the limit for the lease or the renewal is computed. Returns
- * false. */
+/* Shows how the limit for the lease or the renewal is computed. Returns false. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
@@ -413,8 +412,8 @@ void setup_world(const struct setup *s, const struct elect_config *c, uint64_t s
     w->stopping = s->stopping;
     for (struct numbers_place i = NUMBERS_START; numbers_next(&s->down, &i, &id);)
         world_down(w, elect_rank(c, id));
-    /* If the first leader is not the highest live process, agreement is not promised, because the
-     * textbook algorithms do not promise that a higher process replaces a live leader. */
+    /* The textbook algorithms do not promise that a higher process replaces a live leader, so there
+     * may be no agreement. */
     if (leader != ELECT_NOBODY && world_up(w, leader) && (w->up >> leader) > 1)
         w->disturbed = true;
     if (s->calm != WORLD_FOREVER)
@@ -471,7 +470,7 @@ static bool fault_parts(const struct elect_config *c, char *text, struct fault *
     return fault->parts > 1 || text_refuse(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
-/* Parses the arguments of a fault that has an amount, such as "2 30" or, for a clock, "2 -30". */
+/* Such as "2 30" or, for a clock, "2 -30". */
 static bool fault_amount(const struct elect_config *c, char *text, struct fault *fault,
                          struct text *complaint)
 {
@@ -492,7 +491,7 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
-/* Parses "2 1", which means that process 2 hands over to process 1. */
+/* Such as "2 1": process 2 hands over to process 1. */
 static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
                            struct text *complaint)
 {
@@ -535,7 +534,7 @@ enum setup_form setup_fault_form(enum fault_kind kind)
     return (enum setup_form)forms[kind];
 }
 
-/* The arguments of the fault end at `separator`, and the time of the fault follows it. */
+/* The arguments end at `separator`; the time follows it. */
 bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char *text,
                  const char *separator, struct fault *fault, bool *timed, struct text *complaint)
 {
@@ -561,7 +560,7 @@ bool setup_fault(const struct elect_config *c, enum fault_kind kind, const char 
     case SETUP_PARTS: return fault_parts(c, copy, fault, complaint);
     case SETUP_LEASE: return fault_lease(c, copy, fault, complaint);
     case SETUP_PROCESS:
-    case SETUP_COUNTER: /* only scenarios use this form and the next, so scenario.c parses them */
+    case SETUP_COUNTER: /* this form and the next are parsed by scenario.c */
     case SETUP_TIME: break;
     }
     return fault_rank(c, copy, &fault->rank, complaint);
@@ -577,8 +576,8 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Returns true if the crashes and recoveries of the process, including the scheduled ones, would
- * still alternate after this fault is added. */
+/* Returns true if the process would still crash and recover in turn, counting the scheduled faults.
+ * */
 static bool keeps_alternating(const struct world *w, const struct fault *fault,
                               struct text *complaint)
 {
@@ -602,8 +601,7 @@ static bool keeps_alternating(const struct world *w, const struct fault *fault,
     return true;
 }
 
-/* Returns true if the process is in a state in which this fault can happen. A disk is changed only
- * while its process is down; a backup or clone must exist before it is used. */
+/* A disk changes only while its process is down; a backup or clone must exist before it is used. */
 static bool can_happen(const struct world *w, const struct fault *fault, struct text *complaint)
 {
     elect_set who = (elect_set)1 << fault->rank;
@@ -612,7 +610,7 @@ static bool can_happen(const struct world *w, const struct fault *fault, struct 
     bool up = world_up(w, fault->rank),
          change = fault->kind == FAULT_ADD || fault->kind == FAULT_REMOVE;
     if (fault->time > w->now)
-        return true; /* the fault happens later, when the process may be in another state */
+        return true; /* the process may be in another state by then */
     if (change && world_in_charge(w) == ELECT_NOBODY)
         return text_refuse(complaint, "no process leads: only a leader changes the membership");
     if (disk && up)

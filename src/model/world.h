@@ -1,8 +1,8 @@
 /*
  * A simulated cluster as one value that can be copied: nodes, messages in flight, timers, clocks,
  * disks and cuts. The functions below are the moves that change it. The caller picks each move: the
- * disks and cuts. The functions below are the moves that change it. The caller picks each move: the
  * next one in time, from world_next, a step of a scenario, or a random one.
+ *
  * At equal times, faults come first, then messages in the order they were sent, then timers in the
  * order they were started.
  */

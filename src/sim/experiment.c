@@ -38,7 +38,7 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
         text_add(complaint, e->fault[i].text);
         text_add(complaint, ": ");
         const char *separator =
-            e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* heal takes no argument except a time */
+            e->fault[i].kind == FAULT_HEAL ? "" : "@"; /* heal takes only a time */
         if (!setup_fault(&w->config, e->fault[i].kind, e->fault[i].text, separator, &f, &timed,
                          complaint))
             return false;
@@ -60,8 +60,8 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     return true;
 }
 
-/* Faults at time 0 happen before the first election, so a process that crashes at time 0 cannot
- * begin one. */
+/* A process that crashes at time 0 cannot begin an election at time 0, because faults come first.
+ * */
 static bool check_alive(const struct experiment *e, const struct world *w, struct text *complaint)
 {
     for (uint32_t i = 0; i < w->fault_count; i++) {
@@ -74,7 +74,7 @@ static bool check_alive(const struct experiment *e, const struct world *w, struc
 
 bool experiment_check(struct experiment *e, struct text *complaint)
 {
-    static struct world w; /* this world is too large for the stack */
+    static struct world w; /* too large for the stack */
     struct elect_config config;
     e->setup.random_faults = e->crash_rate > 0 || (e->many && e->faults > 0);
     if (e->setup.reliable && (e->faults > 0 || e->crash_rate > 0)) {
@@ -138,17 +138,17 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p)
     bool fine = setup_config(&e->setup, seed, &config, &complaint);
     setup_world(&e->setup, &config, seed, &p->world);
     fine = fine && schedule_named(e, &p->world, &complaint);
-    assert(fine); /* experiment_check has already accepted this experiment */
+    assert(fine); /* experiment_check has accepted it */
     schedule_random(e, &p->world);
-    play_run(p, 0); /* faults at time 0 happen before the elections of time 0 */
+    play_run(p, 0); /* faults at time 0 precede the elections of time 0 */
     begin_as_asked(e, p);
     play_run(p, WORLD_FOREVER);
 }
 
 /*
- * This bound covers the worst case. The processes may follow a leader that has crashed, and must
- * first suspect it. Some processes may still wait in an older election until its timers expire. A
- * process that took no part in the new election may challenge the announced leader once.
+ * The worst case: the processes may first have to suspect a crashed leader, some may still wait for
+ * the timers of an older election, and a process that took no part in the new election may
+ * challenge the new leader once.
  */
 uint64_t experiment_bound(const struct elect_config *c)
 {

@@ -1,7 +1,7 @@
 /*
- * An experiment consists of settings, the processes that begin an election, and faults. An
- * experiment can be played any number of times, each time with a different seed for its random
- * numbers. When there are many runs, run r uses seed + r, so that each run can be repeated alone.
+ * Settings, the processes that begin an election, and faults. An experiment can be played any
+ * number of times, each time with another seed: run r of many uses seed + r, so that each run can
+ * be repeated alone.
  */
 #ifndef ELECT_SIM_EXPERIMENT_H
 #define ELECT_SIM_EXPERIMENT_H
@@ -14,30 +14,30 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* many runs: the failure detector is then on by default if there are faults */
+    bool many; /* with faults, this turns the failure detector on by default */
     struct numbers begin;
-    /* The probability, out of DICE_CERTAIN, that a process crashes within the first 4 round-trip
-     * times and then recovers. */
+    /* Probability, out of DICE_CERTAIN, that a process crashes within the first 4 round-trip times
+     * and then recovers. */
     uint32_t crash_rate;
     unsigned faults;
     struct {
         enum fault_kind kind;
-        const char *text; /* such as "3@5" or "0,1/2,3@5" or, for heal, "8" */
+        const char *text; /* such as "3@5" or "0,1/2,3@5"; for heal, "8" */
     } fault[EXPERIMENT_MAX_FAULTS];
 };
 
 void experiment_init(struct experiment *e);
 
-/* Returns false with a complaint if the settings contradict each other. The other functions accept
- * only an experiment that passed this check. */
+/* Returns false with a complaint if the settings contradict each other. Call this before the
+ * functions below. */
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 
-/* Returns an upper bound for the time from the last fault until all live processes agree on a
- * leader, provided that no message is lost. */
+/* Upper bound for the time from the last fault until all live processes agree on a leader, if no
+ * message is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
-/* The minimum, the maximum and the sum of a measured value over many runs. */
+/* A measured value over many runs. */
 struct tally {
     uint64_t count, sum, min, max;
 };

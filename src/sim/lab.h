@@ -1,10 +1,9 @@
 /*
- * The lab runs the algorithm files of the core for millions of processes. The algorithms use only a
- * small vocabulary of types and functions, which core/vocabulary.h declares for real clusters. This
- * file implements the same vocabulary for the lab. It uses 32-bit numbers, and ranges instead of
- * bit sets. Links never lose a message, so a hop needs no acknowledgement, the ring timer never
- * starts, and no message is passed on twice. A successor that is down is skipped immediately, which
- * counts as a failed hop but takes no time.
+ * Runs the algorithm files of the core with millions of processes. The algorithms use only the
+ * types and functions of core/vocabulary.h. This file defines them for the lab, with 32-bit
+ * numbers, and ranges instead of bit sets. Links never lose a message, so hops need no
+ * acknowledgement, the ring timer never starts, and no message is passed on twice. A successor
+ * that is down is skipped immediately: this counts as a failed hop but takes no time.
  *
  * Include lab.h first, then an algorithm file, then lab_loop.h.
  */
@@ -40,7 +39,7 @@ struct algorithm {
 #define SAYS(type)      (1u << (type))
 #define ALGORITHM(name) static const struct algorithm elect__##name __attribute__((unused))
 
-/* The nouns of the vocabulary: processes and sets of processes. */
+/* Processes and sets of processes. */
 
 static inline number me(const struct process *p) { return p->node->number; }
 static inline set only(number j) { return (set){j, j + 1}; }
@@ -77,7 +76,7 @@ static inline bool passed_on(const struct process *p, unsigned type, number orig
     return false;
 }
 
-/* The verbs of the vocabulary: the effects of a step. */
+/* Effects of a step. */
 
 static inline void become(struct process *p, enum state s, number leader)
 {

@@ -1,5 +1,5 @@
-/* Compiles the bully algorithm of the core with the vocabulary of the lab (lab.h), so that it runs
- * with millions of processes. The order of the includes matters. */
+/* The bully algorithm of the core, compiled for the lab. Keep the order of the includes: see
+ * lab.h. */
 #include "lab.h"
 #include "../core/bully.c"
 #include "lab_loop.h"

@@ -1,5 +1,5 @@
-/* Compiles the Chang-Roberts algorithm of the core with the vocabulary of the lab (lab.h), so that
- * it runs with millions of processes. The order of the includes matters. */
+/* The Chang-Roberts algorithm of the core, compiled for the lab. Keep the order of the includes:
+ * see lab.h. */
 #include "lab.h"
 #include "../core/chang_roberts.c"
 #include "lab_loop.h"

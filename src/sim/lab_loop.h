@@ -1,5 +1,4 @@
-/* Delivers messages and fires timers in chronological order. Include this file after an algorithm
- * file. */
+/* Delivers messages and fires timers in order of time. Include this after an algorithm file. */
 
 static void lab_deliver(struct lab *lab, const struct lab_message *m)
 {
@@ -15,9 +14,8 @@ static void lab_deliver(struct lab *lab, const struct lab_message *m)
     }
 }
 
-/* Fires the timers that are due, in the order in which they were started. If two timers are due at
- * the same time, the longer one was started earlier, and it has the larger index. The loop
- * therefore runs backwards. */
+/* Fires the timers that are due, in the order they were started. Of two that are due at the same
+ * time, the longer one was started earlier and has the larger index, so the loop runs backwards. */
 static void lab_alarms(struct lab *lab)
 {
     for (unsigned t = LAB_TIMERS; t-- > 0;) {

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define MAX_CHANG_ROBERTS 16000000u
-#define MAX_BULLY         8192u /* memory and time grow with the number of pairs of processes */
+#define MAX_BULLY         8192u /* memory and time are quadratic */
 
 static bool check_size(const struct setup *s, struct text *complaint)
 {
@@ -118,9 +118,8 @@ static uint32_t id_of(const struct numbers *sorted, uint32_t rank)
 
 /* ---- setting up ---- */
 
-/* Gives each node its number. The nodes of a ring are stored in ring order, and those of the bully
- * algorithm in the order of their numbers. Fills `place` with the number of the process at each
- * place on the ring. */
+/* Numbers the nodes. A ring is stored in ring order, the bully's processes by number. Fills `place`
+ * with the process at each place on the ring. */
 static void seat(struct lab *lab, const struct setup *s, const struct numbers *sorted,
                  uint64_t seed, uint32_t *place)
 {
@@ -186,10 +185,9 @@ static struct lab *set_up(const struct experiment *e, const struct numbers *sort
     return lab;
 }
 
-/* Fills `place` with the processes that begin an election, in the given order, and returns how many
- * there are. Each process is identified by its place on the ring or, for the bully algorithm, by
- * its number. On entry, `place` contains the number of the process at each place. The result fits
- * into `place` because each process begins at most once. */
+/* Fills `place` with the processes that begin an election, in order, as places on the ring or, for
+ * the bully algorithm, as numbers. Returns how many there are. On entry, `place` maps places to
+ * numbers. It is large enough, because each process begins at most once. */
 static uint32_t choose_named(const struct lab *lab, const struct experiment *e,
                              const struct numbers *sorted, uint32_t *place)
 {

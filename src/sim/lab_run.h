@@ -1,30 +1,29 @@
-/* The state of the lab, and the functions that deliver its messages. lab.h describes the lab;
- * lab_run.c sets it up. */
+/* The state of the lab and the delivery of its messages. See lab.h; lab_run.c sets it up. */
 #ifndef ELECT_SIM_LAB_RUN_H
 #define ELECT_SIM_LAB_RUN_H
 
 #include "experiment.h"
 
 #define LAB_NOBODY    UINT32_MAX
-#define LAB_DOWN      3 /* a fourth state, in addition to NORMAL, ELECTING and WAITING */
+#define LAB_DOWN      3 /* a state besides NORMAL, ELECTING and WAITING */
 #define LAB_MAX_DELAY 1000
-#define LAB_TIMERS    2 /* the timers ANSWER and DEADLINE */
+#define LAB_TIMERS    2 /* ANSWER and DEADLINE */
 
 struct lab_node {
     uint32_t number, leader;
     uint8_t state;
     bool decided;
-    bool hopped; /* the failed hops of this node have been counted */
+    bool hopped; /* its failed hops have been counted */
 };
 
 struct lab_message {
-    uint32_t to; /* ring: the receiver's place; bully: the number of the first receiver */
-    /* ring: the origin of the message; bully: the number after the last receiver */
+    uint32_t to; /* ring: the receiver's place; bully: number of the first receiver */
+    /* ring: the origin; bully: number after the last receiver */
     uint32_t value;
-    uint32_t from : 28, type : 4; /* `type` is counted from ELECT_FIRST_MESSAGE */
+    uint32_t from : 28, type : 4; /* `type`: from ELECT_FIRST_MESSAGE */
 };
 
-/* The messages of one tick, in the order in which they were sent. */
+/* Messages of one tick, in sending order. */
 struct lab_bucket {
     struct lab_message *message;
     uint32_t count, room;
@@ -35,40 +34,38 @@ struct lab_alarm {
     uint32_t number;
 };
 
-struct lab_alarms { /* timers of one duration, so the timer that was started first expires first */
+struct lab_alarms { /* all of one duration, so the first to start is the first to expire */
     struct lab_alarm *alarm;
     uint32_t head, count, room;
 };
 
 struct lab {
-    struct lab_node *node; /* in ring order or, for the bully algorithm, by number */
-    uint32_t *successor;   /* maps a place to the next live place; NULL if all processes are up */
-    /* For each link: when its latest message arrives, so that messages stay in order. NULL if all
-     * delays are equal. */
+    struct lab_node *node; /* in ring order; bully: by number */
+    uint32_t *successor;   /* next live place by place; NULL if all processes are up */
+    /* Latest arrival per link, to keep messages in order. NULL if all delays are equal. */
     uint64_t *last_due;
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
     struct lab_alarms alarms[LAB_TIMERS];
-    /* For the bully algorithm only: when the timers of each process expire. 0: the timer is not
-     * running. */
+    /* Bully only: when each process's timers expire; 0: not running. */
     uint64_t (*timers)[LAB_TIMERS];
     uint64_t now, changed, flights;
     uint64_t delivered, failed_hops, sent[ELECT_EVENT_COUNT];
-    uint32_t slot; /* the index of the bucket for the current time */
+    uint32_t slot; /* bucket of the current time */
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* the peak memory use, in bytes */
+    size_t bytes; /* peak memory use */
 };
 
 struct lab_result {
     bool agreed;
-    uint32_t leader; /* the id of the leader; valid only if `agreed` */
+    uint32_t leader; /* id; valid if `agreed` */
     uint64_t time, delivered, failed_hops, sent[ELECT_EVENT_COUNT];
     size_t bytes;
-    double seconds; /* how long the election took, without the set-up */
+    double seconds; /* without the set-up */
 };
 
-/* Called from time to time with the number of messages delivered so far. */
+/* Called from time to time. `delivered` counts the messages so far. */
 typedef void lab_progress(uint64_t delivered);
 
 /* Returns false with a complaint if the lab cannot run this experiment. */
@@ -76,7 +73,7 @@ bool lab_check(const struct experiment *e, struct text *complaint);
 bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
              struct lab_result *result, struct text *complaint);
 
-/* Each of these functions runs one election, and is compiled in a file of its own. */
+/* Each of these runs one election and is compiled in a file of its own. */
 void lab_bully(struct lab *lab, const uint32_t *begins, uint32_t count, lab_progress *progress);
 void lab_chang_roberts(struct lab *lab, const uint32_t *begins, uint32_t count,
                        lab_progress *progress);
@@ -87,7 +84,7 @@ bool lab_grow(struct lab *lab, void **items, uint32_t *room, size_t size);
 
 static inline void lab_post(struct lab *lab, uint64_t due, struct lab_message m)
 {
-    uint32_t slot = lab->slot + (uint32_t)(due - lab->now); /* avoids a division, which is slow */
+    uint32_t slot = lab->slot + (uint32_t)(due - lab->now); /* avoids a slow division */
     struct lab_bucket *b = &lab->bucket[slot < lab->buckets ? slot : slot - lab->buckets];
     if (b->count == b->room && !lab_grow(lab, (void **)&b->message, &b->room, sizeof m))
         return;
@@ -123,8 +120,8 @@ static inline void lab_forward(struct lab *lab, struct lab_node *node, unsigned 
                  .to = next, .value = origin, .type = (type - ELECT_FIRST_MESSAGE) & 15});
 }
 
-/* Sends a message to all processes with numbers from `first` up to but not including `end`, except
- * the sender. If delays are constant, a single message stands for all copies. */
+/* Sends to the numbers from `first` up to but not including `end`, except the sender. With constant
+ * delays, one message stands for all copies. */
 static inline void lab_send(struct lab *lab, uint32_t from, unsigned type, uint32_t first,
                             uint32_t end)
 {

@@ -1,6 +1,6 @@
-/* See shrink.h. A moment is a step or a fault in the recorded trace. A trial plays some of the
- * moments in a separate world, to see whether the violation still happens. Moments that are not
- * needed for the violation are left out, first in large chunks and then one by one. */
+/* See shrink.h. A moment is a step or a fault of the recorded trace. A trial replays some of the
+ * moments in a separate world to see if the violation still happens. Moments are left out first in
+ * large chunks, then one by one. */
 #include "shrink.h"
 
 #include "../base/output.h"
@@ -15,8 +15,8 @@
 
 /* ---- recording ---- */
 
-/* Returns false for faults that only affect which messages arrive and when, because the trace
- * records every arrival. */
+/* Some faults only affect which messages arrive and when. The trace records every arrival, so it
+ * does not need them. */
 static bool matters(enum fault_kind kind)
 {
     return kind != FAULT_CUT && kind != FAULT_ONE_WAY && kind != FAULT_HEAL &&
@@ -53,8 +53,8 @@ void shrink_free(struct shrink_trace *trace) { free(trace->moment); }
 
 /*
  * The latest messages of one type from one process to another. Terms and rounds change when earlier
- * steps are left out, so a message is identified by its age. The age is the number of messages that
- * the same sender sent later, with the same type and to the same receiver.
+ * steps are left out, so a message is identified by its age: the number of later messages of the
+ * same type, sender and receiver.
  */
 struct mail {
     uint32_t count;
@@ -63,7 +63,7 @@ struct mail {
 
 struct post {
     unsigned n, remembers;
-    struct mail **mail; /* by sender, receiver and type; NULL until the first message is sent */
+    struct mail **mail; /* by sender, receiver and type; NULL until first used */
 };
 
 static struct mail **mail_of(const struct post *p, uint8_t from, uint8_t to, unsigned type)
@@ -78,8 +78,7 @@ static void clear_post(struct post *p)
             p->mail[i]->count = 0;
 }
 
-/* Drops the messages that were sent to a process before its readmission, because they can no longer
- * arrive. */
+/* Messages sent to a process before its readmission can no longer arrive. */
 static void forget_mail(struct post *p, uint8_t to)
 {
     for (uint8_t from = 0; from < p->n; from++)
@@ -109,8 +108,7 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* Returns the age of the message that arrived at this moment: how many messages with the same
- * sender, receiver and type were sent after it. */
+/* Returns the age (see struct mail) of the message that arrives at this moment. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -121,7 +119,7 @@ static uint32_t age_of(const struct post *p, const struct moment *m)
     return known.age;
 }
 
-/* Replays a recorded step or fault in a world. Returns false if it is impossible in that world. */
+/* Replays a moment. Returns false if it is impossible in this world. */
 static bool happen(struct world *w, const struct post *post, const struct moment *m,
                    struct happening *h)
 {
@@ -153,8 +151,7 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* Returns the violated property if this world breaks the promise, or PROPERTY_COUNT if it does
- * not. */
+/* Returns the property that breaks the promise, or PROPERTY_COUNT if it holds. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -177,11 +174,11 @@ struct trial {
     enum storm_promise promise;
     struct world *w;
     struct post post;
-    bool *kept;     /* whether each moment is kept */
-    uint64_t steps; /* the number of steps in all trials so far */
-    size_t end;     /* the index of the moment after the one that shows the violation */
-    bool first;     /* true while the complete trace is played, to record the age of each message */
-    bool last;      /* true while the shrunk trace is played, to look up each message by its age */
+    bool *kept;     /* for each moment */
+    uint64_t steps; /* of all trials so far */
+    size_t end;     /* index after the moment of the violation */
+    bool first;     /* the complete trace is played: record the ages */
+    bool last;      /* the shrunk trace is played: look messages up by age */
 };
 
 static void note_message(struct trial *t, struct moment *m)
@@ -195,8 +192,8 @@ static void note_message(struct trial *t, struct moment *m)
         m->input.message = *message;
 }
 
-/* Plays the remaining steps and faults at their times, and drops those that are no longer possible.
- * Returns true if the promise is broken. */
+/* Plays the kept moments at their times and drops those that have become impossible. Returns true
+ * if the promise is broken. */
 static bool try(struct trial *t)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};
@@ -227,15 +224,13 @@ static bool try(struct trial *t)
 
 /* ---- leaving out ---- */
 
-/* Moves all steps and faults from the index `from` onwards to an earlier time. */
 static void advance(struct shrink_trace *trace, size_t from, uint64_t by)
 {
     for (size_t i = from; i < trace->count; i++)
         trace->moment[i].time -= by;
 }
 
-/* Drops the steps and faults from `at` up to `end` if the promise is still broken without them.
- * Returns true if they were dropped. */
+/* Drops the moments from `at` up to `end` if the promise is broken without them, too. */
 static bool without(struct trial *t, bool *before, size_t at, size_t end)
 {
     size_t n = t->trace->count;
@@ -249,9 +244,8 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries twice to leave out each chunk of steps and faults. The first attempt also moves everything
- * after the chunk to an earlier time, by the duration of the chunk. The second attempt leaves the
- * later times unchanged. */
+/* Tries twice to leave out each chunk: first with all later moments moved forward by the chunk's
+ * duration, then with their times unchanged. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {
     struct shrink_trace *trace = t->trace;
@@ -289,8 +283,7 @@ static void leave_out_all(struct trial *t, bool *before, size_t chunk,
     keep_only(t->trace, t->kept);
 }
 
-/* Plays the shrunk trace with `from` as time 0, exactly as the scenario will contain it. Returns
- * true if the promise is still broken. */
+/* Plays the shrunk trace exactly as the scenario will have it, with `from` as time 0. */
 static bool try_last(struct trial *t, uint64_t from)
 {
     t->last = true;
@@ -370,8 +363,7 @@ static bool same_message(const struct moment *a, const struct moment *b)
            memcmp(&a->input.message, &b->input.message, sizeof a->input.message) == 0;
 }
 
-/* Writes the step that delivers a message. If the trace delivers the same message again later, the
- * message is duplicated first. */
+/* If the trace delivers the same message again later, the message is duplicated first. */
 static void write_message(const struct scenario_writer *w, const struct shrink_trace *trace,
                           size_t i, const struct world *world)
 {

@@ -1,7 +1,6 @@
 /*
- * Shrinks a violation that a storm found. First, every step and fault up to the violation is
- * recorded. Then the moments that are not needed for the violation are left out. The remaining
- * moments are written as a scenario.
+ * Shrinks a violation that a storm found: records every step and fault up to the violation, leaves
+ * out those that are not needed, and writes the rest as a scenario.
  */
 #ifndef ELECT_SIM_SHRINK_H
 #define ELECT_SIM_SHRINK_H
@@ -10,37 +9,35 @@
 
 #include <stdio.h>
 
-/* A step of a process, or a fault, with its time. */
+/* A step or a fault. */
 struct moment {
     uint64_t time;
     bool is_fault;
     uint8_t rank;
-    struct elect_input input; /* the input, if this is a step */
-    uint32_t age; /* for a message: how many messages of the same kind were sent later */
+    struct elect_input input; /* for a step */
+    uint32_t age;             /* for a message: how many of the same kind were sent later */
     struct fault fault;
 };
 
-/* All steps and faults of a storm up to the violation. */
 struct shrink_trace {
     struct elect_config config;
     uint64_t seed;
     size_t count, room;
     struct moment *moment;
     bool too_long;
-    enum property broken; /* the property that the shrunk trace violates */
+    enum property broken; /* violated by the shrunk trace */
 };
 
-/* Adds a step or fault to the trace that `context` points to. A play calls this function as its
- * listener. */
+/* Listener of a play: adds a step or fault to the trace `context`. */
 void shrink_note(void *context, const struct world *w, const struct happening *h);
 void shrink_free(struct shrink_trace *trace);
 
-/* Removes as many steps and faults as possible from the trace. Returns false if the trace does not
- * show that the promise is broken. */
+/* Removes as many steps and faults as possible. Returns false if the trace does not break the
+ * promise. */
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 
-/* Writes the trace as a scenario that checks the property. */
+/* The scenario checks the broken property. */
 void shrink_write(const struct shrink_trace *trace, enum storm_promise promise,
                   const struct world *world, FILE *out);
 

@@ -1,13 +1,13 @@
-/* See storm.h. A storm draws all random numbers from its own generator, so the same seed always
+/* See storm.h. All random numbers come from the storm's own generator, so the same seed always
  * gives the same storm. */
 #include "storm.h"
 
 #include <string.h>
 
-#define REMEMBERED 64 /* how many messages are kept for a replay */
+#define REMEMBERED 64 /* messages kept for a replay */
 
 struct storm {
-    /* The configuration at the beginning. Faults may later change the lease in the world `w`. */
+    /* At the start; faults may change the lease in `w`. */
     const struct elect_config *config;
     struct play *play;
     struct world *w;
@@ -15,12 +15,12 @@ struct storm {
     uint64_t seed;
     struct storm_report *report;
     enum storm_beyond beyond;
-    uint32_t kinds;              /* faults that occur with this seed: set of 1 << storm_fault */
-    uint64_t every;              /* the average number of ticks between two faults */
-    elect_term token[ELECT_MAX]; /* for each process: the token with which it leads, or 0 */
+    uint32_t kinds;              /* with this seed: set of 1 << storm_fault */
+    uint64_t every;              /* average ticks between two faults */
+    elect_term token[ELECT_MAX]; /* each leader's token; 0: does not lead */
     struct flight heard[REMEMBERED];
     unsigned heards;
-    /* Moves are counted from 0 for each seed, so that a storm does not depend on earlier seeds. */
+    /* Counted per seed, so that a storm does not depend on earlier seeds. */
     uint64_t moves;
 };
 
@@ -66,7 +66,7 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
                     enum storm_beyond beyond)
 {
     if (promise == STORM_P4)
-        return c->stable; /* unless `stable` is set, a process that cannot win may block others */
+        return c->stable; /* otherwise a process that cannot win may block the others */
     return beyond == STORM_WITHIN || (beyond == STORM_CLOCKS && promise != STORM_P3);
 }
 
@@ -83,8 +83,8 @@ static void broken(struct storm *s, enum storm_promise promise, uint8_t who, uin
     r->violations++;
 }
 
-/* It is enough to check for overlapping offices whenever an office begins, because every overlap
- * starts with the beginning of an office. */
+/* Every overlap of two leaders' terms starts when one of them takes office, so it is checked only
+ * then. */
 static void office_begins(struct storm *s, uint8_t rank)
 {
     s->report->offices++;
@@ -93,8 +93,8 @@ static void office_begins(struct storm *s, uint8_t rank)
             broken(s, STORM_P3, rank, other);
 }
 
-/* Reports every promise that a claim has broken since the previous call. According to the promise
- * P2, each token is larger than all earlier tokens, but only if no clock exceeds its bound. */
+/* Reports the promises broken by claims since the last call. The order of tokens, part of P2, holds
+ * only if no clock exceeds its bound. */
 static void judge_claims(struct storm *s, uint8_t rank)
 {
     unsigned wrong = s->w->broken;
@@ -142,13 +142,12 @@ static void cut(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config), side = some(s);
     struct fault f = {.kind = FAULT_CUT, .parts = 2, .part = {side, all & ~side}};
-    if (below(s, 3) == 0) /* one process may still reach both sides of the cut */
+    if (below(s, 3) == 0) /* one process may reach both sides */
         f.part[below(s, 2)] &= ~((elect_set)1 << below(s, s->w->config.n));
     fault(s, STORM_CUT, &f);
 }
 
-/* Returns a random clock error. Two thirds of the errors are the largest that the bound allows; the
- * others are smaller. */
+/* Two thirds of the clock errors are the largest that the bound allows. */
 static int64_t rate(struct storm *s)
 {
     int64_t most = s->w->config.drift;
@@ -158,8 +157,7 @@ static int64_t rate(struct storm *s)
     return (int64_t)below(s, 2 * (uint64_t)most + 1) - most;
 }
 
-/* Returns a random length for a stall. Half of the stalls are short; the others may outlast a
- * lease. */
+/* Half of the stalls are short; the others may outlast a lease. */
 static int64_t stall(struct storm *s)
 {
     uint64_t lease = s->w->config.lease;
@@ -183,7 +181,7 @@ static void weather(struct storm *s)
     s->report->fault[STORM_WEATHER]++;
 }
 
-/* Changes the lease of all processes. Grants under the old lease remain valid. */
+/* Grants under the old lease remain valid. */
 static void change_lease(struct storm *s)
 {
     fault(s, STORM_LEASE,
@@ -191,8 +189,8 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* Tells the leader to hand over to its heir or to a random process. Sometimes the leader is first
- * told to stand aside, as its host would do after a run has failed. */
+/* Asks the leader to hand over to its heir or to a random process. Sometimes it must stand aside
+ * first, as a host does after a failed run. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
@@ -205,8 +203,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Orders a process, usually the leader, to resign from its latest term or from one of the two terms
- * before it. Sometimes the order is repeated. */
+/* Orders a process, usually the leader, to resign from one of its last three terms. Sometimes the
+ * order is repeated. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -219,15 +217,13 @@ static void order(struct storm *s, uint8_t rank)
         fault(s, STORM_ORDER, &f);
 }
 
-/* Returns true while the first write after a readmission is in progress, because a crash at that
- * moment may lose the state again. */
+/* A crash during the first write after a readmission may lose the state again. */
 static bool may_forget(const struct world *w, uint8_t rank)
 {
     return w->disk[rank].done > w->now && w->disk[rank].before.incarnation == 0;
 }
 
-/* Returns the processes that have no state, and those that would lose their state if they crashed
- * now. */
+/* Returns the processes that have no state or would lose it in a crash. */
 static elect_set lost(const struct storm *s)
 {
     elect_set set = 0;
@@ -236,8 +232,7 @@ static elect_set lost(const struct storm *s)
     return set;
 }
 
-/* Adds or removes a voter. At least three voters remain, so that the cluster tolerates the loss of
- * one voter. */
+/* Leaves at least three voters, so that the cluster can lose one. */
 static void change_members(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -250,8 +245,8 @@ static void change_members(struct storm *s, uint8_t rank)
               &(struct fault){.kind = votes ? FAULT_REMOVE : FAULT_ADD, .rank = rank});
 }
 
-/* Crashes a process and wipes its disk. A mandate assumes that only one process at a time is
- * without its state, and that this process is readmitted when it starts. */
+/* Crashes a process and wipes its disk. A mandate allows only one process at a time to be without
+ * state, and that process must be readmitted when it starts. */
 static void lose_state(struct storm *s, uint8_t rank)
 {
     if (lost(s) != 0)
@@ -264,28 +259,28 @@ static void recover(struct storm *s, uint8_t rank)
 {
     bool forgot = world_forgot(s->w, rank) && s->beyond != STORM_DISKS;
     for (unsigned i = 0; i < REMEMBERED && forgot; i++)
-        if (s->heard[i].to == rank) /* messages from its old sessions cannot be replayed */
+        if (s->heard[i].to == rank) /* messages of its old sessions cannot be replayed */
             s->heard[i] = (struct flight){0};
     fault(s, STORM_RECOVERY,
           &(struct fault){.kind = forgot ? FAULT_READMIT : FAULT_RECOVER, .rank = rank});
 }
 
-/* Returns the error of a clock that runs between half and twice as fast as it should. */
+/* The clock runs between half and twice as fast as it should. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
-/* Sends an old message again, regardless of its age. */
+/* Sends an old message again, however old it is. */
 static void replay(struct storm *s)
 {
     if (s->heards == 0)
         return;
     const struct flight *f = &s->heard[below(s, s->heards < REMEMBERED ? s->heards : REMEMBERED)];
     if (f->message.type == 0)
-        return; /* recover() has already forgotten this message */
+        return; /* cleared by recover() */
     world_inject(s->w, f);
     s->report->fault[STORM_REPLAY]++;
 }
 
-/* Faults that need only a process and, in some cases, an amount. */
+/* Faults that need only a process and perhaps an amount. */
 static const uint8_t plain_faults[STORM_FAULT_COUNT] = {
     [STORM_CRASH] = FAULT_CRASH,   [STORM_TESTAMENT] = FAULT_TESTAMENT, [STORM_HEAL] = FAULT_HEAL,
     [STORM_STALL] = FAULT_STALL,   [STORM_RATE] = FAULT_RATE,           [STORM_DISK] = FAULT_DISK,
@@ -331,9 +326,9 @@ static void strike(struct storm *s)
     case STORM_WEATHER: weather(s); return;
     case STORM_LEASE: change_lease(s); return;
     case STORM_REPLAY: replay(s); return;
-    case STORM_GARBLE: return; /* weather() sets how many messages are damaged */
+    case STORM_GARBLE: return; /* weather() sets the rate */
     case STORM_ROLLBACK:
-    case STORM_WIPE: /* the disk can only be changed while its process is down */
+    case STORM_WIPE: /* a disk changes only while its process is down */
         fault(s, STORM_CRASH, &(struct fault){.kind = FAULT_CRASH, .rank = rank});
         break;
     case STORM_CRASH:
@@ -361,8 +356,7 @@ static void remember(struct storm *s)
         s->heard[s->heards++ % REMEMBERED] = s->w->flight[0];
 }
 
-/* Runs the world. Returns true when it reaches the time `until`, or false as soon as `done` returns
- * true. */
+/* Runs the world up to `until` and returns true, or false as soon as `done` holds. */
 static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct world *w))
 {
     struct happening h;
@@ -388,7 +382,7 @@ static void storm(struct storm *s, uint64_t until)
     }
 }
 
-/* Returns the time at which the last stall ends, or the current time if no process is stalled. */
+/* Returns the current time if no process is stalled. */
 static uint64_t last_stall(const struct world *w)
 {
     uint64_t last = w->now;
@@ -402,8 +396,8 @@ static bool majority_of(elect_set some, elect_set voters)
     return 2 * __builtin_popcountll(some & voters) > __builtin_popcountll(voters);
 }
 
-/* Chooses the processes that are up and connected during the calm phase. Usually all processes are
- * chosen, but sometimes only a majority. The remaining processes are cut off, and may be down. */
+/* Chooses the processes of the calm phase: usually all, sometimes only a majority. The others are
+ * cut off and may be down. */
 static elect_set survivors(struct storm *s)
 {
     elect_set all = elect_everyone(&s->w->config);
@@ -417,8 +411,7 @@ static elect_set survivors(struct storm *s)
     return enough ? chosen : all;
 }
 
-/* Resumes elections at every process that has paused them. Returns true if any process had paused
- * elections. */
+/* Resumes elections wherever they are paused. Returns true if they were paused anywhere. */
 static bool resume(struct storm *s)
 {
     bool paused = false;
@@ -431,8 +424,8 @@ static bool resume(struct storm *s)
     return paused;
 }
 
-/* The promise P4 requires a leader only while a member that may lead stands ready. If every chosen
- * member with its state stands aside, this function tells all chosen members to stand ready. */
+/* P4 promises a leader only while a member that may lead stands ready. If all chosen members that
+ * have their state stand aside, all chosen members must stand ready again. */
 static void stand_ready(struct storm *s, elect_set chosen)
 {
     elect_set ready = chosen & ~lost(s);
@@ -446,8 +439,7 @@ static void stand_ready(struct storm *s, elect_set chosen)
               &(struct fault){.kind = FAULT_READY, .rank = (uint8_t)__builtin_ctzll(rest)});
 }
 
-/* Ends all faults for the chosen processes. The clocks of these processes may still be wrong, but
- * only within the bound. */
+/* Ends all faults for the chosen processes. Their clocks stay wrong, within the bound. */
 static void mend(struct storm *s, elect_set chosen)
 {
     fault(s, STORM_HEAL, &(struct fault){.kind = FAULT_HEAL});
@@ -480,7 +472,7 @@ static void calm(struct storm *s)
     mend(s, survivors(s));
     uint64_t began = last_stall(s->w);
     bool late = pass(s, began + storm_bound(&s->w->config), world_settled);
-    if (late && resume(s)) { /* a pause arrived late, after elections had been resumed */
+    if (late && resume(s)) { /* a late message paused elections again */
         began = s->w->now;
         late = pass(s, began + storm_bound(&s->w->config), world_settled);
     }
@@ -498,24 +490,23 @@ static elect_term token_in_force(const struct storm *s)
     return 0;
 }
 
-/* Returns how long an election may take to go around a ring, or 0 for the bully algorithm. */
+/* Longest way of an election around a ring; 0 for the bully algorithm. */
 static uint64_t round_trip(const struct elect_config *c)
 {
     return c->algorithm == ELECT_BULLY ? 0 : c->duration[ELECT_RING_TIMER - ELECT_FIRST_TIMER];
 }
 
-/* Checks that a leader keeps its office once the effects of the storm have ended. */
+/* After the storm, a leader must stay in office. */
 static void lull(struct storm *s)
 {
     const struct elect_config *c = &s->w->config;
     uint64_t lease = c->lease;
-    /* If a higher process may replace the leader, it first waits until all penalties have
-     * decayed. */
+    /* A higher process replaces the leader only after all penalties have decayed. */
     uint64_t ranks = c->preempt ? 6 * (uint64_t)c->decay + c->preempt_after : 0;
     pass(s, last_stall(s->w) + 4 * (lease + round_trip(c)) + ranks, NULL);
     elect_term token = token_in_force(s);
     pass(s, s->w->now + below(s, 20 * lease), NULL);
-    /* Even if no disk records a pause of elections any longer, a late message may restore it. */
+    /* A late message may restore a pause that no disk records any more. */
     if (s->beyond == STORM_DISKS && resume(s))
         return;
     if (token == 0 || token != token_in_force(s))
@@ -523,10 +514,9 @@ static void lull(struct storm *s)
 }
 
 /*
- * Computes a bound for the time until a leader takes office. The bound allows first for the leases
- * and guards of the voters to end, and then for two rounds and two disk writes of the nominated
- * process. It also allows for the time that a refused candidate waits, and for other nominations
- * during that time.
+ * The voters' leases and guards must end first; then the nominated process needs two rounds and two
+ * disk writes. A refused candidate waits before it tries again, and others may be nominated
+ * meanwhile.
  */
 uint64_t storm_bound(const struct elect_config *c)
 {
@@ -536,7 +526,6 @@ uint64_t storm_bound(const struct elect_config *c)
     return by_their_clocks * million / (million - c->drift); /* clocks may be slow */
 }
 
-/* Chooses at random which kinds of faults occur with this seed. */
 static uint32_t draw_kinds(struct storm *s)
 {
     static const uint32_t clocks = 1u << STORM_FREEZE | 1u << STORM_SKEW | 1u << STORM_JUMP;
@@ -567,7 +556,7 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
     dice_seed(&s.dice, seed, DICE_CRASH);
     s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
-    for (uint8_t rank = 0; rank < c->n; rank++) { /* each clock starts at a random time */
+    for (uint8_t rank = 0; rank < c->n; rank++) { /* clocks start at random times */
         elect_time says = (elect_time)below(&s, 1000 * lease);
         world_set_clock(s.w, rank, says, 0);
         elect_shift(&s.w->node[rank], says);

@@ -1,7 +1,7 @@
 /*
- * Simulates storms in a cluster with a mandate: phases of random faults alternate with calm phases.
- * The seed determines which kinds of faults occur and how often (swarm testing). The promises are
- * checked after every step. In each calm phase, a leader must also take office within a bound.
+ * Storms in a cluster with a mandate: phases of random faults alternate with calm phases. The seed
+ * decides which faults occur and how often (swarm testing). The promises are checked after every
+ * step, and in each calm phase a leader must take office within a bound.
  */
 #ifndef ELECT_SIM_STORM_H
 #define ELECT_SIM_STORM_H
@@ -9,7 +9,7 @@
 #include "../model/play.h"
 #include "../model/setup.h"
 
-/* Recoveries and healing are listed, too, so that the report counts them like faults. */
+/* Recoveries and heals are not faults, but are counted like them. */
 #define STORM_FAULTS(X)                                                                            \
     X(CRASH, "crash")                                                                              \
     X(RECOVERY, "recovery")                                                                        \
@@ -46,18 +46,18 @@ enum storm_fault {
         STORM_FAULT_COUNT
 };
 
-/* Faults that exceed what a mandate assumes, and the promises that hold nevertheless. */
+/* Faults beyond what a mandate assumes, and the promises that still hold. */
 enum storm_beyond {
     STORM_WITHIN,
-    /* Clocks exceed their bound, freeze or jump. The promises P1, P4 and P5 still hold, and so does
-     * P2, except for the order of tokens. */
+    /* Clocks exceed their bound, freeze or jump: P1, P4 and P5 hold, and P2 except for the order of
+     * tokens. */
     STORM_CLOCKS,
-    STORM_DISKS, /* disks are rolled back, wiped or cloned; only the promise P4 holds */
+    STORM_DISKS, /* disks are rolled back, wiped or cloned: only P4 holds */
     STORM_BEYONDS
 };
 extern const char *const storm_beyond_words[STORM_BEYONDS];
 
-/* The promises of docs/guarantees.md, each with a text that describes its violation. */
+/* The promises of docs/guarantees.md, with the text for a violation. */
 #define STORM_PROMISES(X)                                                                          \
     X(P1, "P1", "two leaders in one term")                                                         \
     X(P2, "P2", "a token that is not larger than the one before")                                  \
@@ -82,11 +82,11 @@ struct storm_violation {
 
 struct storm_report {
     uint64_t time, events, storms, offices;
-    uint64_t slowest; /* the longest time in a calm phase before a leader was in office */
+    uint64_t slowest; /* longest wait for a leader in a calm phase */
     uint64_t fault[STORM_FAULT_COUNT];
     unsigned violations;
     struct storm_violation violation[STORM_MAX_VIOLATIONS];
-    /* Violations of promises that are not expected to hold under these faults. */
+    /* Violations that are expected under these faults. */
     uint64_t lost[STORM_PROMISE_COUNT];
 };
 
@@ -96,13 +96,13 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Runs storms with one seed for this many ticks, and adds their results to the report. `play` may
- * have a listener. */
+/* Runs storms for this many ticks and adds the results to the report. `play` may have a listener.
+ * */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,
                struct storm_report *report);
 
-/* Returns the longest time from the end of all faults until a leader is in office. */
+/* Longest time from the end of all faults until a leader is in office. */
 uint64_t storm_bound(const struct elect_config *c);
 
 #endif

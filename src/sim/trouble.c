@@ -5,7 +5,7 @@ struct troubled {
     struct world *w;
     struct dice dice;
     enum trouble trouble;
-    uint8_t leader; /* the latest leader */
+    uint8_t leader;
     struct trouble_report *report;
 };
 
@@ -34,8 +34,7 @@ static uint64_t between(struct troubled *t, uint64_t least, uint64_t most)
     return least + dice_below(&t->dice, most - least + 1);
 }
 
-/* Runs the world until a given time, and counts the changes of leader and the time without a
- * leader. */
+/* Counts the changes of leader and the time without a leader. */
 static void pass(struct troubled *t, uint64_t until)
 {
     struct world *w = t->w;
@@ -66,7 +65,6 @@ static void crash_and_recover(struct troubled *t, uint8_t rank, uint64_t down)
     happen(t, (struct fault){.kind = FAULT_RECOVER, .rank = rank});
 }
 
-/* Injects one occurrence of the trouble. */
 static void trouble(struct troubled *t)
 {
     uint64_t lease = t->w->config.lease;

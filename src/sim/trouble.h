@@ -1,16 +1,14 @@
 /*
- * A trouble is one kind of fault that recurs for days, in a cluster whose leader also crashes from
- * time to time. The report shows how often the leader changes, and for how long there is no leader.
- * It compares clusters with and without the rules of presence.c, which prevent such faults from
- * disturbing a leader needlessly.
+ * A trouble is one kind of fault that recurs for days in a cluster whose leader also crashes now
+ * and then. The report shows how often the leader changes and how long there is none, with and
+ * without the rules of presence.c, which keep such faults from disturbing a leader.
  */
 #ifndef ELECT_SIM_TROUBLE_H
 #define ELECT_SIM_TROUBLE_H
 
 #include "../model/world.h"
 
-/* Each entry has a name, a title and a meaning; "the highest" is the process that the bully
- * elects. */
+/* Name, title and meaning. "The highest" is the process that the bully elects. */
 #define TROUBLE_LIST(X)                                                                            \
     X(FLAPPING, "flapping preemption",                                                             \
       "the highest process crashes, recovers and preempts the leader")                             \
@@ -30,7 +28,7 @@ enum trouble {
 };
 
 struct trouble_report {
-    uint64_t time, changes, leaderless; /* changes of leader; ticks without a leader */
+    uint64_t time, changes, leaderless; /* `leaderless`: ticks without a leader */
 };
 
 const char *trouble_name(enum trouble t);
