@@ -1,23 +1,20 @@
 /*
- * Judges the two properties that concern all worlds: can agreement be reached from every world, and
- * does every election end?
+ * Checks the two properties that concern all worlds: agreement can be reached from every world, and
+ * every election ends. Assumes no further faults or new elections.
  *
- * In most worlds every history ends, and ends.c marks these worlds. This file divides the other
- * worlds into strongly connected components, and assumes no further faults or new elections. The
- * algorithm is that of Tarjan (1972), with one number for each world as in Pearce (2016). When it
- * completes a component, it has already completed all other components that can be reached from
- * there. A single walk is therefore enough to answer two questions for every world. A world can
- * reach agreement if one of its successors can. All histories from a world are finite if all
- * histories from its successors are finite.
+ * In most worlds every history ends, and ends.c marks these worlds. This file divides the others
+ * into strongly connected components, with the algorithm of Tarjan (1972) and one number per world
+ * as in Pearce (2016). When it completes a component, all components reachable from it are already
+ * complete, so a single walk answers both questions: a world can reach agreement if one of its
+ * successors can, and its histories are finite if those of all its successors are.
  *
- * An endless history is a violation only if the history is fair: see struct due. A component with a
- * cycle is a violation if its moves between worlds of the component meet three conditions. First,
- * if all worlds of the component have messages from one sender to a process, one of these messages
- * is received. Second, if a timer runs in all worlds of the component and may expire in one of
- * them, it does expire or is started again. Third, if a cut can heal in one of these worlds, or
- * a leader can be heard or suspected, that move happens. If such a move only leads out of the
- * component, the search avoids the worlds where the move is possible, and divides the rest of the
- * component again.
+ * An endless history is a violation only if it is fair: see struct due. A component with a cycle is
+ * a violation if moves inside the component meet three conditions:
+ *  - If messages from one sender to a process wait in all its worlds, one of them is received.
+ *  - If a timer runs in all its worlds and may expire in one, it expires or is started again.
+ *  - If a cut can heal in one of its worlds, or a leader can be heard or suspected, that happens.
+ * If such a move only leads out of the component, the search leaves out the worlds where the move
+ * is possible and divides the rest of the component again.
  */
 #include "explorer.h"
 
@@ -26,26 +23,26 @@
 
 struct frame {
     uint32_t world, index;
-    uint32_t first, next; /* indices in `edge`: the first successor, and the next one to visit */
+    uint32_t first, next; /* indices in `edge`: the first successor, the next one to visit */
     bool root, reaches, ends;
-    bool again; /* the world has an edge to itself */
+    bool again; /* has an edge to itself */
 };
 
 struct whole {
     struct explorer *x;
-    /* For each world: 0 if it has not been visited, at most `index` while it is on the path, and
-     * more than `component` when its component is complete. */
+    /* For each world: 0 if not visited, at most `index` on the path, more than `component` when its
+     * component is complete. */
     uint32_t *number;
     uint32_t index, component;
-    uint32_t *stack; /* worlds whose component is not complete */
+    uint32_t *stack; /* worlds of incomplete components */
     uint32_t depth;
-    uint32_t *edge; /* successors of all worlds on the current path */
+    uint32_t *edge; /* successors of the worlds on the path */
     uint32_t edges, room;
     struct frame *frame;
     uint32_t frames, frame_room;
     size_t worlds;
     uint64_t seen;
-    uint32_t bad; /* the first world of a component in which a history can go on forever */
+    uint32_t bad; /* first world of a component with an endless history */
     bool found, again, out_of_memory;
 };
 
@@ -67,9 +64,8 @@ static bool gone(const struct whole *g, uint32_t world)
 struct inside {
     struct whole *g;
     struct due could, did;
-    uint8_t runs[SPACE_MAX]; /* timers of each process that run in every world of the component */
-    /* For each process: the senders whose messages wait in its mailbox in every world of the
-     * component. */
+    uint8_t runs[SPACE_MAX]; /* timers of each process that run in all worlds of the component */
+    /* For each process: the senders with mail for it in all worlds of the component. */
     uint16_t mail[SPACE_MAX];
 };
 
@@ -88,8 +84,8 @@ void due_note(struct due *d, const struct move *move)
         d->heal = 1;
 }
 
-/* Finds the moves that must happen in a fair history but always lead out of the component. Returns
- * false if there are no such moves. */
+/* Finds the moves that a fair history must make but that always leave the component. Returns false
+ * if there are none. */
 static bool put_off(const struct inside *in, struct due *rest)
 {
     const struct due *a = &in->could, *b = &in->did;
@@ -139,7 +135,7 @@ static void look_for(void *escape, const struct move *move, const struct row *ro
     e->possible = e->possible || meet(&here, e->due);
 }
 
-/* Marks the worlds where one of these moves is possible, so that the next division avoids them. */
+/* The next division leaves these worlds out. */
 static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const struct due *due)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -152,8 +148,8 @@ static void avoid(struct whole *g, const uint32_t *member, uint32_t count, const
     g->again = true;
 }
 
-/* Returns true if messages from the same sender wait in every world of the component, and none of
- * them is received inside the component. */
+/* Returns true if mail from some sender waits in all worlds of the component and is never received
+ * there. */
 static bool mail_waits(const struct inside *in)
 {
     for (unsigned k = 0; k < in->g->x->asked->question.config.n; k++)
@@ -228,8 +224,7 @@ static void enter(struct whole *g, uint32_t world)
     f->reaches = quiet && (seen.agreed || seen.highest == ELECT_NOBODY);
 }
 
-/* Completes the component whose first world is the root `f`. The worlds that were found after the
- * root and are still on the stack belong to this component. */
+/* The component consists of the root `f` and the worlds above it on the stack. */
 static void complete(struct whole *g, const struct frame *f)
 {
     uint32_t first = g->depth;
@@ -240,7 +235,6 @@ static void complete(struct whole *g, const struct frame *f)
         g->number[g->stack[i]] = g->component;
         g->x->mark[g->stack[i]] |= (unsigned char)(f->reaches * MARK_REACHES | f->ends * MARK_ENDS);
     }
-    /* A component of one world has a cycle only if the world has an edge to itself. */
     bool cycle = g->depth - first > 1 || f->again;
     if (cycle && goes_on(g, g->stack + first, g->depth - first))
         for (uint32_t i = first; i < g->depth; i++)
@@ -272,7 +266,7 @@ static void leave(struct whole *g)
     }
 }
 
-/* Follows an edge to a world that was visited before or needs no visit. */
+/* Follows an edge to a world that needs no visit. */
 static void follow(const struct whole *g, struct frame *f, uint32_t to)
 {
     bool complete = g->number[to] > g->component || gone(g, to);
@@ -305,7 +299,7 @@ static void walk_from(struct whole *g, uint32_t world)
     }
 }
 
-/* Visits all worlds. Returns false if memory ran out or the search was interrupted. */
+/* Returns false if memory ran out or the search was interrupted. */
 static bool take_apart(struct whole *g)
 {
     const struct store *s = &g->x->store;

@@ -1,5 +1,4 @@
-/* Writes counterexamples of elections without a mandate, and the settings of all
- * counterexamples. */
+/* Counterexamples without a mandate, and the settings of all counterexamples. */
 #include "counterexample.h"
 
 #include "../base/output.h"
@@ -55,7 +54,7 @@ static void write_message(const struct counterexample *w, enum scenario_verb ver
     scenario_write_message(&w->writer, verb, from, to, t.bytes);
 }
 
-/* Returns the oldest message in flight with this content. */
+/* Returns the oldest message with this content. */
 static uint32_t find(const struct world *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -69,8 +68,7 @@ static uint32_t find(const struct world *w, unsigned from, unsigned to,
     return found;
 }
 
-/* Removes the messages in flight to processes that are down or on the other side of a cut, because
- * the search loses such messages immediately. */
+/* Removes messages to processes that are down or across a cut. The search loses them at once. */
 static void clear_the_way(struct counterexample *w)
 {
     struct happening h;
@@ -96,7 +94,7 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
     uint32_t flight = find(&w->world, m->from, m->process, &message);
     write_message(w, verbs[m->kind], m->from, m->process, &message);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will report the missing message */
+        return; /* reported by the replay */
     if (m->kind == MOVE_DELIVER)
         world_deliver(&w->world, flight, &h);
     else if (m->kind == MOVE_LOSE)
@@ -105,8 +103,7 @@ static void write_flight(struct counterexample *w, struct space *s, const struct
         world_duplicate(&w->world, flight);
 }
 
-/* Delivers the leader's heartbeat to one process, and drops its heartbeats to all other processes.
- */
+/* The process receives a heartbeat; copies to other processes are lost. */
 static void write_hear(struct counterexample *w, const struct move *m)
 {
     struct happening h;
@@ -168,7 +165,7 @@ static void write_move(struct counterexample *w, struct space *s, const struct m
     case MOVE_TESTAMENT:
     case MOVE_RESIGN:
     case MOVE_CHANGE:
-    case MOVE_TICK: return; /* these moves exist only under a mandate */
+    case MOVE_TICK: return; /* only under a mandate */
     }
     clear_the_way(w);
 }
@@ -219,7 +216,7 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* Creates the world that plays each step while the step is written. */
+/* The world plays each step as it is written. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

@@ -1,6 +1,6 @@
 /*
- * Writes a counterexample as a scenario file, which `elect sim` replays. A world plays each step
- * while the step is written, because the writer needs to know which messages are in flight.
+ * Writes a counterexample as a scenario file for `elect sim`. A world plays each step as it is
+ * written, to tell which messages are in flight.
  */
 #ifndef ELECT_VERIFY_COUNTEREXAMPLE_H
 #define ELECT_VERIFY_COUNTEREXAMPLE_H
@@ -8,7 +8,7 @@
 #include "../model/scenario_write.h"
 #include "explore.h"
 
-/* Returns the shortest history that violates a property, as text that the caller frees. */
+/* Returns the shortest history of a violation. The caller frees it. */
 char *counterexample_script(struct space *s, const struct outcome_of_exploration *o);
 
 /* ---- shared by counterexample.c and counterexample_mandate.c ---- */
@@ -23,7 +23,7 @@ struct counterexample {
 void counterexample_fault(struct counterexample *c, const struct fault *f);
 
 void counterexample_mandate_settings(const struct counterexample *c);
-/* Writes the steps that lead from one world of the history to the next. */
+/* Writes the steps from one world of the history to the next. */
 void counterexample_mandate_move(struct counterexample *c, const struct move *m,
                                  const struct row *before, const struct row *after);
 

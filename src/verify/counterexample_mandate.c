@@ -1,8 +1,8 @@
 /*
- * Writes counterexamples under a mandate. The search guesses some inputs of a process; for example,
- * it assumes that all voters agree to grant, or that a time has been reached. The scenario contains
- * steps that force these inputs. The search also leaves out some events that only make further
- * steps possible, such as the end of a lease, but the scenario must contain them.
+ * Counterexamples under a mandate. The search takes some inputs for granted, for example that all
+ * voters agree or that a time has been reached; the scenario forces them with extra steps. It also
+ * contains events that the search leaves out because they only make further steps possible, such as
+ * the end of a lease.
  */
 #include "counterexample.h"
 
@@ -18,8 +18,8 @@ static void write_due(struct counterexample *w, uint8_t rank, enum elect_time_na
     counterexample_fault(w, &(struct fault){.kind = FAULT_DUE, .rank = rank, .amount = name});
 }
 
-/* Ends the lease and the guard of a voter if clocks may be arbitrarily wrong. In that case, the
- * search lets a voter grant at any time. */
+/* If clocks may be arbitrarily wrong, the search lets a voter grant at any time. The scenario ends
+ * the voter's lease and guard first. */
 static void write_no_lease(struct counterexample *w, uint8_t rank)
 {
     if (w->space->question.clocks != CLOCKS_ANY)
@@ -30,7 +30,7 @@ static void write_no_lease(struct counterexample *w, uint8_t rank)
         write_due(w, rank, ELECT_GUARD);
 }
 
-/* Makes each leader notice the end of its office immediately, as the search does. */
+/* In the search, a leader notices the end of its term at once. */
 static void write_ends(struct counterexample *w)
 {
     for (uint8_t rank = 0; rank < w->world.config.n; rank++) {
@@ -42,12 +42,12 @@ static void write_ends(struct counterexample *w)
 
 /* ---- messages ---- */
 
-/* Returns true if a message belongs to the nth round of its term. The search numbers the rounds of
- * each term from 2, but the world numbers all rounds of an incarnation in one sequence. The earlier
- * rounds of the term can be counted, because delivered messages stay in flight in this world. */
+/* The search numbers the rounds of each term from 2; the world numbers all rounds of an incarnation
+ * in one sequence. Counts the earlier rounds of the term, all of which are still in flight because
+ * delivered messages stay there. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
-    uint64_t earlier = 0; /* the set of earlier rounds */
+    uint64_t earlier = 0; /* set of earlier rounds */
     for (uint32_t i = 0; i < w->flights; i++) {
         const struct elect_message *other = &w->flight[i].message;
         if (other->type == m->type && other->term == m->term &&
@@ -61,12 +61,11 @@ static unsigned nth_round(const struct counterexample *w, const struct elect_mes
 {
     unsigned rounds = w->space->question.max_rounds;
     unsigned nth = m->round - 2 - (m->round > rounds + 1 ? rounds + 1 : 0);
-    /* If the membership may change, the search treats the first round of each office as lost. */
+    /* If the membership may change, the first round of each term counts as lost. */
     bool lost = w->space->question.max_changes > 0 && nth > 0;
     return nth + lost;
 }
 
-/* Returns the message in flight that corresponds to `m`, a message of the search. */
 static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {
@@ -82,8 +81,7 @@ static uint32_t find(const struct counterexample *w, unsigned from, unsigned to,
     return WORLD_MAX_FLIGHTS;
 }
 
-/* Delivers a copy of the message. The original message stays in flight because it may arrive
- * again. */
+/* The original stays in flight because it may arrive again. */
 static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
                            const struct elect_message *m)
 {
@@ -96,7 +94,7 @@ static void write_delivery(struct counterexample *w, unsigned from, unsigned to,
     scenario_write_message(&w->writer, VERB_DUPLICATE, from, to, t.bytes);
     scenario_write_message(&w->writer, VERB_DELIVER, from, to, t.bytes);
     if (flight == WORLD_MAX_FLIGHTS)
-        return; /* the replay will report the missing message */
+        return; /* reported by the replay */
     world_duplicate(&w->world, flight);
     world_deliver(&w->world, flight, &h);
 }
@@ -167,8 +165,7 @@ static void write_resignation(struct counterexample *w, const struct move *m)
                          &(struct fault){.kind = FAULT_TRANSFER, .rank = m->process, .amount = to});
 }
 
-/* Writes the step that changes the membership. The step names only the process that is added or
- * removed, because the replay finds the leader itself. */
+/* The step names only the process to add or remove. The replay finds the leader itself. */
 static void write_change(struct counterexample *w, const struct move *m)
 {
     const struct elect_membership *now = &w->world.node[m->process].saved.membership;
@@ -197,8 +194,8 @@ static bool ended(struct counterexample *w, uint8_t rank, enum elect_time_name n
            waits(w, rank, name);
 }
 
-/* Moves all clocks forward by one tick of a slow clock. In the search, the clocks of voters run
- * faster, so this function also ends the leases and guards that have ended in the search. */
+/* Moves all clocks by one tick of a slow clock. Voters' clocks are faster in the search, so the
+ * leases and guards that ended there are ended here, too. */
 static void write_tick(struct counterexample *w, const struct row *before, const struct row *after)
 {
     uint32_t slow = w->space->question.slow;

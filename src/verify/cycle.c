@@ -1,15 +1,13 @@
 /*
- * Continues the history from a bad world until the violation is visible.
+ * Continues the history after a bad world until the violation is visible.
  *
- * If an election never ends, the continuation is a closed walk inside a component in which a
- * history can go on forever. The walk must be fair. A timer that may expire does expire on the
- * walk, or is started again, or does not run in one of the worlds of the walk. For each sender, one
- * of its messages is received, or one of the worlds has no message from it. If a cut can heal, or a
- * leader can be heard or suspected, that move happens on the walk.
+ * If an election never ends, the continuation is a closed, fair walk inside a component:
+ *  - Each timer that may expire does so, is started again, or does not run in one of its worlds.
+ *  - From each sender, a message is received, or none is waiting in some world of the walk.
+ *  - If a cut can heal, or a leader can be heard or suspected, that happens.
  *
- * If no future of the bad world reaches agreement, the continuation is one of these futures. The
- * continuation stops at a world where no more moves are possible, or when it returns to an earlier
- * world.
+ * If agreement cannot be reached, any continuation will do. It stops where no move is possible or
+ * at a world that it has already visited.
  */
 #include "explorer.h"
 
@@ -18,22 +16,20 @@
 
 struct walk {
     struct explorer *x;
-    const uint32_t *number; /* the component of each world */
+    const uint32_t *number; /* component of each world */
     uint32_t component;
-    struct due done; /* the moves that happened on the walk, and those that need not happen */
-    /* The search for the next move that must happen. `from` maps each visited world to the world
-     * before it, and `queue` holds the worlds to visit. */
+    struct due done; /* moves on the walk, and those that fairness does not require */
+    /* Search for the next required move. `from` is the previous world of each visited one. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    /* If `any` is true, the goal is any move that is not in `done`; otherwise the goal is the world
-     * `home`. */
+    /* If true, the goal is any move that is not in `done`; otherwise it is the world `home`. */
     bool found, any;
 };
 
 #define UNSEEN UINT32_MAX
 
-/* Adds to `d` a move to the world `to`, together with everything that fairness cannot require in
- * that world: timers that do not run, and senders without a waiting message. */
+/* Adds a move to the world `to`, and all that fairness cannot require there: timers that do not
+ * run, and senders without mail. */
 static void add(const struct walk *w, const struct move *move, const struct row *to, struct due *d)
 {
     due_note(d, move);
@@ -65,7 +61,7 @@ static void try(void *walk, const struct move *move, const struct row *row)
 
 static bool append(struct explorer *x, uint32_t world)
 {
-    if ((x->afters & (x->afters + 1)) == 0) { /* the array is full at 0, 1, 3, 7 ... items */
+    if ((x->afters & (x->afters + 1)) == 0) { /* full at 0, 1, 3, 7 ... items */
         uint32_t *after = realloc(x->after, (2 * x->afters + 2) * sizeof *after);
         if (after == NULL)
             return false;
@@ -75,20 +71,19 @@ static bool append(struct explorer *x, uint32_t world)
     return true;
 }
 
-/* Appends the worlds between `start` and the goal in the order of the walk, and then the goal. */
+/* Appends the worlds from `start` to the goal. */
 static bool append_way(struct walk *w, uint32_t start)
 {
     uint32_t length = 0;
     for (uint32_t world = w->here; world != start; world = w->from[world])
-        w->queue[length++] = world; /* the search has ended, so the queue can be reused */
+        w->queue[length++] = world; /* the search is over, so the queue is free */
     while (length > 0)
         if (!append(w->x, w->queue[--length]))
             return false;
     return append(w->x, w->goal);
 }
 
-/* Walks to the next goal. Returns false if no goal can be reached, or if the search was
- * interrupted. */
+/* Returns false if no goal can be reached or the search was interrupted. */
 static bool go(struct walk *w, size_t worlds)
 {
     struct explorer *x = w->x;
@@ -153,7 +148,7 @@ bool find_dead_end(struct explorer *x, uint32_t world)
         s.found = false;
         space_expand(x->space, &row, false, take_first, &s);
         if (!s.found)
-            return true; /* no more moves are possible */
+            return true;
         if (!append(x, s.to))
             return false;
         for (uint32_t i = 0; i + 1 < x->afters; i++)

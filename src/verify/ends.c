@@ -1,13 +1,11 @@
 /*
- * Finds the worlds from which every history ends, if there are no further faults or new elections.
+ * Finds the worlds where every history ends, without further faults or new elections.
  *
- * Each thread searches depth first. If every history from each successor of a world ends, so does
- * every history from the world itself. Otherwise, a successor either has a history that does not
- * end, or is on the current path, which means that there is a cycle. When the search leaves a
- * world, the result for this world is final. The world is then marked, so that other threads need
- * not visit it. Two threads that judge the same world reach the same result. The search goes from
- * the last level to the first, because most successors of a world are on the next level and have
- * been marked already.
+ * Each thread searches depth first. The histories of a world end if those of all its successors do.
+ * Otherwise some successor has an endless history, or is on the current path and closes a cycle.
+ * When the search leaves a world, its result is final. A mark saves other threads the visit; two
+ * threads that judge the same world get the same result. The search goes from the last level to the
+ * first: most successors are on the next level and are already marked.
  */
 #include "explorer.h"
 
@@ -16,14 +14,14 @@
 
 struct step {
     uint32_t world;
-    uint32_t first, next; /* indices in `edge`: the first successor, and the next one to visit */
+    uint32_t first, next; /* indices in `edge`: the first successor, the next one to visit */
     bool reaches, cycles;
 };
 
 struct walk {
     struct worker *worker;
     struct explorer *x;
-    unsigned char *way; /* one bit for each world, set while the world is on the current path */
+    unsigned char *way; /* one bit per world: it is on the current path */
     struct step *step;
     uint32_t *edge;
     uint32_t steps, step_room, edges, edge_room;
@@ -108,7 +106,7 @@ static void walk_from(struct walk *w, uint32_t world)
             leave(w);
             continue;
         }
-        uint32_t to = w->edge[s->next]; /* this edge is read again after its target is judged */
+        uint32_t to = w->edge[s->next]; /* read again after its target is judged */
         unsigned mark = mark_of(w, to);
         if (mark == 0 && !on_the_way(w, to)) {
             enter(w, to);
@@ -120,8 +118,7 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* Takes the last worlds that no thread has taken yet, first those of this thread and then those of
- * the others. Returns false when all worlds have been taken. */
+/* Takes the last free worlds, of this thread first. Returns false if none is left. */
 static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {

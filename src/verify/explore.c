@@ -1,4 +1,4 @@
-/* The search explores breadth first, level by level, and judges every world that it finds. */
+/* Searches breadth first, level by level, and judges each new world. */
 #include "explorer.h"
 
 #include <stdlib.h>
@@ -119,8 +119,7 @@ static void post(void *worker, const struct move *move, const struct row *row)
     explorer_note(w, row);
 }
 
-/* Takes the next worlds of this level, first those of this thread and then those of the others.
- * Returns false when all worlds of the level have been taken. */
+/* Takes the next free worlds of this level, of this thread first. Returns false if none is left. */
 static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {
@@ -185,7 +184,7 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned o
                                  : x->store.shelves[owner].count;
 }
 
-/* Begins the next level, which consists of all worlds that have not been expanded yet. */
+/* The next level: all worlds not yet expanded. */
 static bool begin_level(struct explorer *x)
 {
     if (x->levels == x->level_room) {
@@ -229,8 +228,7 @@ static void end_level(struct explorer *x)
     x->depth += !empty;
 }
 
-/* Ends the level if all its worlds have been expanded, and ends the search if it is finished. One
- * thread calls this function while the other threads wait. */
+/* Ends the level or the search if it is finished. Called by one thread while the others wait. */
 static void go_on(struct explorer *x)
 {
     bool level_done = true;
@@ -249,8 +247,8 @@ static void go_on(struct explorer *x)
         x->asked->progress(store_count(&x->store), 0, x->depth);
 }
 
-/* Returns true if a thread has worlds for which the store has no room. All threads must then help
- * to move the store to a larger table. */
+/* Returns true if a thread has worlds without room in the store. All threads then help to enlarge
+ * it. */
 static bool make_room(struct explorer *x)
 {
     uint64_t waiting = 0;
@@ -286,8 +284,7 @@ static void search(struct worker *w)
 
 /* ---- threads ---- */
 
-/* The main function of each thread. A thread waits at the gate until all threads have started, or
- * until the start of one of them has failed. */
+/* Waits at the gate until all threads have started or one could not be started. */
 static void *come(void *worker)
 {
     struct worker *w = worker;
@@ -392,12 +389,11 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Stores the first world, which counts as its own parent. */
+/* The first world is its own parent. */
 static bool start(struct explorer *x)
 {
     const struct question *q = &x->asked->question;
-    /* Without a budget for faults, the store needs only the seats of a world and `begun` or
-     * `late`. */
+    /* Without a budget for faults, the store needs only the seats, and `begun` or `late`. */
     bool budget = !budget_is_none(&q->budget);
     struct arrival first = {0};
     if (!store_init(&x->store, q->config.n, budget, x->threads, x->asked->max_memory))
@@ -465,9 +461,8 @@ void explore_free(struct space *space, struct outcome_of_exploration *out)
     space_free(space);
 }
 
-/* If several threads search, the shortest bad history that they find depends on their timing. A
- * single thread always finds the same history, so it repeats the search if a property was
- * violated. */
+/* With several threads, timing decides which of the shortest bad histories is found. A single
+ * thread always finds the same one, so it repeats the search after a violation. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out)
 {
@@ -481,7 +476,7 @@ bool explore_all(const struct exploration *e, struct space *space,
         *space = *again;
         second.seconds += out->seconds;
         *out = second;
-    } else if (again != NULL) { /* the second search was stopped before it found the history */
+    } else if (again != NULL) { /* stopped before it found the history */
         explore_free(again, &second);
     }
     free(again);

@@ -1,8 +1,7 @@
 /*
- * Tables and memos that all threads of the search share. A table holds every value once and gives
- * it a number. A memo holds results that were computed before. Readers take no lock, and a writer
- * takes the lock of its table. If two threads add the same value, the first thread wins. The values
- * of a table never move in memory.
+ * Tables and memos, shared by all threads of the search. A table numbers its values and holds each
+ * one once, at a fixed address. A memo caches results. Readers take no lock; a writer takes the
+ * lock of its table. If two threads add the same value, the first one wins.
  */
 #ifndef ELECT_VERIFY_TABLE_H
 #define ELECT_VERIFY_TABLE_H
@@ -12,13 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns `memory`, or ends the program if `memory` is NULL. The exit status is the same as for a
- * search that has reached a bound. Ending the program is acceptable here, because the tables are
- * small compared to the worlds, and the memory for the worlds has a limit that the search checks.
- */
+/* Ends the program if `memory` is NULL, with the exit status of a search that reached a bound. That
+ * is enough here: tables are small, and the search itself limits the memory of the worlds. */
 void *table_must(void *memory);
 
-/* Returns zeroed memory, or NULL. The memory uses large pages, which make random access faster. */
+/* Returns zeroed memory, or NULL. Large pages make random access faster. */
 void *pages_new(size_t size);
 void pages_free(void *pages, size_t size);
 
@@ -38,11 +35,11 @@ void arena_free(struct arena *a);
 /* ---- memos: from one number to another ---- */
 
 struct memo_slots {
-    /* Older slots are kept until memo_settle, because other threads may still read them. */
+    /* Kept until memo_settle, because other threads may still read them. */
     struct memo_slots *outgrown;
     uint64_t mask; /* slots - 1 */
     struct memo_slot {
-        _Atomic uint64_t key; /* the key, plus 1; 0: free */
+        _Atomic uint64_t key; /* the key + 1; 0: free */
         uint64_t value;
     } slot[];
 };
@@ -55,9 +52,9 @@ struct memo {
 };
 
 void memo_init(struct memo *m);
-/* Adds a value and returns it. If the key already has a value, the function returns that value. */
+/* Returns the value of the key: the new one, or the old one if it has one. */
 uint64_t memo_add(struct memo *m, uint64_t key, uint64_t value);
-void memo_settle(struct memo *m); /* call this while no other thread reads */
+void memo_settle(struct memo *m); /* only while no other thread reads */
 void memo_free(struct memo *m);
 
 static inline uint64_t table_mix(uint64_t h, uint64_t x)
@@ -66,7 +63,7 @@ static inline uint64_t table_mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-/* Returns the slot of this key or, if the key is new, the free slot for it. */
+/* Returns the slot of the key, or the free slot for it. */
 static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, uint64_t *there)
 {
     for (uint64_t at = table_mix(0, key) >> 20 & t->mask;; at = (at + 1) & t->mask) {
@@ -76,7 +73,7 @@ static inline struct memo_slot *memo_slot(struct memo_slots *t, uint64_t key, ui
     }
 }
 
-/* Returns a pointer to the value, or NULL if the key has no value. */
+/* Returns NULL if the key has no value. */
 static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 {
     uint64_t there;
@@ -87,7 +84,7 @@ static inline const uint64_t *memo_find(const struct memo *m, uint64_t key)
 
 /* ---- tables: every value once ---- */
 
-#define TABLE_FIRST 1024u /* entries of the first page; every further page has twice as many */
+#define TABLE_FIRST 1024u /* entries of the first page; each further page doubles */
 #define TABLE_PAGES 22
 
 struct table {
@@ -104,7 +101,7 @@ struct table {
 
 void table_init(struct table *t);
 uint32_t table_intern(struct table *t, const void *value, size_t length);
-void table_settle(struct table *t); /* call this while no other thread reads */
+void table_settle(struct table *t); /* only while no other thread reads */
 size_t table_bytes(const struct table *t);
 void table_free(struct table *t);
 
