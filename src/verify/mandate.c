@@ -1,33 +1,31 @@
 /*
- * This file describes how the search models a mandate.
+ * The model of a mandate in the search.
  *
- * The network is modelled as a set of messages. Any REQUEST, GRANT or RELEASE that was ever sent
- * may arrive at any time, any number of times, or never. The search guesses all other messages. At
- * any time a process may win an election, or may learn from answers to its PREVOTE that a majority
- * would grant. At any time a process may also receive a REFUSE, because a voter has promised a
- * larger term or because its own term has ended. When a process restarts, it loses everything that
- * is not on its disk.
+ * The network is a set of messages: any REQUEST, GRANT or RELEASE that was ever sent may arrive at
+ * any time, any number of times, or never. No other messages are modelled. Instead, at any time, a
+ * process may win an election, may learn from the answers to its PREVOTE that a majority would
+ * grant, or may receive a REFUSE, because a voter has promised a larger term or because its own
+ * term has ended. A restart loses everything that is not on disk.
  *
  * The current time is always 0, and all other times are relative to it. If clocks may be
- * arbitrarily wrong, no lease or guard prevents a step, and an office may end at any moment. If
- * clocks stay within their bound, time passes for all processes in ticks. Safety depends on the
- * times of leases, guards, offices and sent rounds, and these times follow the clock. Only progress
- * depends on the times at which a process renews, gives up or retries, and these times may come at
- * any moment.
+ * arbitrarily wrong, no lease or guard prevents a step, and a term may end at any moment. If clocks
+ * stay within their bound, time passes for all processes in ticks. The times of leases, guards,
+ * offices and sent rounds, which matter for safety, follow the clock. The times to renew, give up
+ * or retry, which matter only for progress, may come at any moment.
  *
- * To reduce the number of worlds, the search removes differences that have no effect:
+ * To reduce the number of worlds, the search removes differences without effect:
  *  1. State that can only forbid a step is left out. For example, closed terms are not recorded,
  *     and an office or a guard ends immediately, before its process acts again.
  *  2. The network keeps all messages, so a process need not remember them. Either all GRANTs of a
- *     round are counted, each of them twice, or none of them is. GRANTs of a term that is neither
- *     the latest nor in force are dropped. Of the RELEASEs of one process, only the latest is kept,
+ *     round are counted, each of them twice, or none is. GRANTs of a term that is neither the
+ *     latest nor in force are dropped. Of the RELEASEs of a process, only the latest is kept,
  *     because it includes the effects of the earlier ones.
  *  3. A certificate is a RELEASE inside a request, so certificates are not modelled separately. A
  *     HAND is treated like a RELEASE.
  *
- * The search does not check the code that these guesses replace: how a voter answers a PREVOTE, how
- * a candidate handles a refusal, and which leader a process follows. Nor does the search check
- * leases of different lengths, or times between two ticks. Unit tests and storms cover these cases.
+ * The search therefore does not check how a voter answers a PREVOTE, how a candidate handles a
+ * refusal, which leader a process follows, leases of different lengths, or times between two ticks.
+ * Unit tests and storms cover these.
  */
 #include "local.h"
 
@@ -35,12 +33,11 @@
 #include <string.h>
 
 #define NOW       0
-#define SOME_TIME 1 /* a time that the search may reach at any moment */
+#define SOME_TIME 1 /* any moment */
 
 /*
- * The rounds of a term are numbered 2, 3 and so on, because the prevote has the number 1. If a
- * leader begins its next term without leaving office, the numbers continue, so that it can keep the
- * rounds of both terms.
+ * Number of the first round of a term; the prevote is 1. If a leader begins its next term without
+ * leaving office, the numbers continue, so that it can keep the rounds of both terms.
  */
 #define FIRST_ROUND 2
 
@@ -54,8 +51,7 @@ static uint32_t first_round(const struct elect_mandate *m)
     return first;
 }
 
-/* Returns true if the number of a round exceeds the bound. The search treats such a round as
- * lost. */
+/* Rounds beyond the bound are treated as lost. */
 static bool is_lost(const struct question *q, const struct elect_mandate *m, uint32_t round)
 {
     uint32_t first = first_round(m);
@@ -70,8 +66,7 @@ static bool at_any_moment(const struct question *q, enum elect_time_name name)
            name == ELECT_RETRY;
 }
 
-/* Returns true for times that the search ignores, because they affect only progress or the choice
- * of a leader. */
+/* Times that affect only progress or the choice of a leader are ignored. */
 static bool is_forgotten(enum elect_time_name name)
 {
     return name >= ELECT_LOOK && name <= ELECT_STANDS;
@@ -87,13 +82,13 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
             continue;
         bool forbids = i == ELECT_EXPIRES || i == ELECT_GUARD;
         if (forbids && (*t <= NOW || q->clocks == CLOCKS_ANY))
-            *t = ELECT_UNSET; /* a lease or guard that has ended has no effect */
+            *t = ELECT_UNSET; /* it has ended and has no effect */
         else if (at_any_moment(q, (enum elect_time_name)i))
             *t = SOME_TIME;
         else if (*t < NOW)
             *t = NOW;
     }
-    /* Times that lie more than a lease in the past all have the same effect. */
+    /* All times more than a lease ago have the same effect. */
     for (unsigned i = ELECT_SENT; i < ELECT_TIMES; i++) {
         elect_time lease = q->config.lease;
         if (m->time[i] != ELECT_UNSET && m->time[i] < -lease)
@@ -101,23 +96,22 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
     }
 }
 
-/* Clears state that is never used again, and state that the messages in the network contain as
- * well. */
+/* Clears state that is never used again or is also in the network's messages. */
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* hear_of guesses the terms that the process has seen */
+    m->candidate.asked = m->seen = 0; /* see hear_of() */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
-    /* A prevote needs no state, because the search may repeat and answer it at any time. */
+    /* A prevote needs no state: it may be repeated and answered at any time. */
     if (m->candidate.stage == ELECT_PREVOTING) {
         m->candidate.stage = ELECT_NO_CANDIDATE;
         m->time[ELECT_GIVE_UP] = ELECT_UNSET;
     }
     if (!m->leader.handing)
         m->leader.successor = ELECT_NOBODY;
-    /* The rounds of the next term have another term, so their numbers can start again. */
+    /* The next term's rounds carry another term, so their numbers can restart. */
     if (m->candidate.stage == ELECT_NO_CANDIDATE && m->leader.token == 0)
         m->leader.rounds = 0;
     if (m->time[ELECT_EXPIRES] == ELECT_UNSET) {
@@ -127,8 +121,7 @@ static void settle_candidacy(struct elect_mandate *m)
     }
 }
 
-/* Clears the state of the election, because the search may let any process win an election at any
- * time. */
+/* Any process may win an election at any time. */
 static void settle_election(struct elect_node *node)
 {
     node->state = ELECT_NORMAL;
@@ -143,7 +136,7 @@ static void settle_election(struct elect_node *node)
     node->mandate.presence.heir = ELECT_NOBODY;
 }
 
-/* Clears what the process has heard from others: their presence, penalties and readiness. */
+/* Clears the presence, penalties and readiness of others. */
 static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
@@ -156,7 +149,7 @@ static void settle_presence(struct elect_node *node)
         m->leader.changed_in = 0;
 }
 
-/* Removes rounds that exceed the bound, and rounds of earlier terms. */
+/* Removes rounds beyond the bound and rounds of earlier terms. */
 static void settle_rounds(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_ROUNDS; i++) {
@@ -179,7 +172,7 @@ void mandate_settle(const struct question *q, struct local *l)
     settle_presence(&l->node);
     settle_times(q, &l->node.mandate);
     settle_candidacy(&l->node.mandate);
-    /* If the process has no restarts left, its disk is never read again. */
+    /* Without restarts left, the disk is never read again. */
     if (l->node.saved.incarnation > q->budget.crashes)
         memset(&l->disk, 0, sizeof l->disk);
     settle_rounds(q, &l->node.mandate);
@@ -190,9 +183,9 @@ void mandate_settle(const struct question *q, struct local *l)
 
 /* ---- what happens ---- */
 
-/* Discards the first round of an office if the membership may change. In a real network, any round
- * may be lost. If the first round is always lost, a later round, which can carry a change of the
- * membership, is still within the bound. */
+/* If the membership may change, drops the first round of each term, which could be lost on a real
+ * network. A later round, which can carry a change of the membership, is then still within the
+ * bound. */
 static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
 {
     unsigned last = --m->leader.rounds % ELECT_ROUNDS;
@@ -202,7 +195,7 @@ static void lose_first_news(struct elect_mandate *m, struct elect_output *out)
     out->sends = 0;
 }
 
-/* Performs one step and adds its output to `all`, so that several steps count as one. */
+/* Adds the output to `all`, so that several steps count as one. */
 static void take(const struct question *q, struct local *l, const struct elect_input *in,
                  struct elect_output *all)
 {
@@ -220,7 +213,7 @@ static void take(const struct question *q, struct local *l, const struct elect_i
             m->type != ELECT_HAND)
             continue;
         assert(all->sends < ELECT_MAX_SENDS);
-        /* Voters use the field `leading` only if the membership may change. */
+        /* Voters use `leading` only if the membership may change. */
         m->leading = m->leading && q->max_changes > 0;
         m->certificate = 0;
         m->roll = 0;
@@ -249,11 +242,11 @@ static void restart(const struct question *q, struct local *l, bool testament,
             .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
-    l->disk = l->node.saved; /* the disk now contains the new incarnation */
+    l->disk = l->node.saved; /* with the new incarnation */
     happen(q, l, ELECT_START, out);
 }
 
-/* Delivers an answer to the current request of this process. */
+/* Answers the process's current request. */
 static void answer(const struct question *q, struct local *l, uint8_t from, struct elect_message m,
                    struct elect_output *out)
 {
@@ -263,7 +256,7 @@ static void answer(const struct question *q, struct local *l, uint8_t from, stru
     take(q, l, &in, out);
 }
 
-/* Answers the prevote of the process with an AYE (a yes) from every voter. */
+/* Every voter answers the prevote with an AYE (a yes). */
 static void assent(const struct question *q, struct local *l, struct elect_output *out)
 {
     for (uint8_t from = 0; from < q->config.n; from++)
@@ -276,7 +269,6 @@ static void assent(const struct question *q, struct local *l, struct elect_outpu
                    out);
 }
 
-/* Makes the process behave as if it had seen a term with this counter. */
 static void hear_of(struct local *l, unsigned counter)
 {
     elect_term e = elect_term_make(counter, 0);
@@ -284,8 +276,7 @@ static void hear_of(struct local *l, unsigned counter)
         l->node.mandate.seen = e;
 }
 
-/* Makes the process win an election as if no higher process answered, and makes all voters agree to
- * grant a term above `counter`. */
+/* No higher process answers, and all voters agree to grant a term above `counter`. */
 static void win_election(const struct question *q, struct local *l, unsigned counter,
                          struct elect_output *out)
 {
@@ -300,8 +291,8 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Delivers a REFUSE to a leader, because a voter has promised a larger term or because the leader's
- * own term has ended. */
+/* Refuses a leader's request: a voter has promised a larger term, or the leader's term has ended.
+ * */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {
@@ -310,7 +301,7 @@ static void refuse(const struct question *q, struct local *l, enum elect_refusal
         return;
     if (why == ELECT_REFUSED_STALE &&
         (l->node.mandate.leader.term != token || l->node.mandate.leader.handing))
-        return; /* this refusal is too late: the leader has begun a new term or a hand-over */
+        return; /* too late: the leader has begun a new term or a hand-over */
     if (why == ELECT_REFUSED_STALE)
         l->node.mandate.leader.rounds =
             first_round(&l->node.mandate) == FIRST_ROUND ? FIRST_ROUND + q->max_rounds - 1 : 0;
@@ -353,7 +344,7 @@ static void come_due(const struct question *q, struct local *l, enum elect_time_
         happen(q, l, ELECT_ALARM, out);
 }
 
-/* Delivers the GRANT of each of these voters twice, because the network may duplicate it. */
+/* Delivers each voter's GRANT twice, because the network may duplicate it. */
 static void count_grants(const struct question *q, struct local *l, const struct elect_message *m,
                          unsigned voters, struct elect_output *out)
 {
@@ -364,16 +355,15 @@ static void count_grants(const struct question *q, struct local *l, const struct
         if (voters >> grant.origin & 1)
             take(q, l, &in, out);
     }
-    /* Forget which voters have granted, because the same GRANTs may arrive again. */
+    /* The same GRANTs may arrive again, so forget them. */
     for (unsigned i = 0; i < ELECT_ROUNDS; i++)
         if (l->node.mandate.leader.round[i].number == m->round &&
             l->node.mandate.leader.round[i].term == m->term)
             l->node.mandate.leader.round[i].voters &= ~(elect_set)voters;
 }
 
-/* Advances the clocks. The times of a leader follow a slow clock and those of a voter a fast clock,
- * even if one process is both. These rates cover the worst case of clocks that stay within their
- * bound. */
+/* A leader's times follow a slow clock and a voter's a fast one, even in the same process: the
+ * worst case of clocks within their bound. */
 static void tick(const struct question *q, struct elect_mandate *m)
 {
     for (unsigned i = 0; i < ELECT_TIMES; i++)

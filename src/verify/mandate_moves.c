@@ -1,4 +1,4 @@
-/* Finds all moves of a world under a mandate; see mandate.c. */
+/* The moves of a world under a mandate: see mandate.c. */
 #include "space.h"
 
 struct expander {
@@ -8,8 +8,7 @@ struct expander {
     void *context;
 };
 
-/* Returns true if this move has made process i begin an office with a token that is smaller than
- * the token of another process. */
+/* Returns true if process i has just taken office with a smaller token than another process's. */
 static bool begins_late(const struct expander *e, const struct row *next, unsigned i)
 {
     uint32_t taken = space_seat(e->s, next->seat[i])->taken;
@@ -56,8 +55,8 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-/* Restarts the process. If `testament` is true, its testament is also sent, and may arrive at any
- * time or never. */
+/* With `testament`, also sends the process's death report, which may arrive at any time or never.
+ * */
 static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;
@@ -69,7 +68,6 @@ static void restart(const struct expander *e, uint8_t i, bool testament)
           &next);
 }
 
-/* Advances the clocks of all processes by one tick. */
 static void tick(const struct expander *e)
 {
     struct row next = *e->row;

@@ -1,4 +1,4 @@
-/* Finds all moves of a world without a mandate, and the worlds to which they lead. */
+/* The moves of a world without a mandate. */
 #include "space.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static bool leads(const struct expander *e, unsigned i)
     return s->up && s->state == ELECT_NORMAL && s->leader == i;
 }
 
-/* Replaces the seat of process i (its state and mailbox), and puts the messages that it sends into
- * the mailboxes of all receivers that are up and on the same side of the cut. */
+/* Replaces the seat of process i and delivers its messages to the mailboxes of all receivers that
+ * are up and on its side of the cut. */
 static void apply(struct space *s, unsigned up, struct row *next, unsigned i,
                   const struct change *o)
 {
@@ -94,8 +94,8 @@ static bool unheard(const struct expander *e, unsigned i)
            (leader == ELECT_NOBODY || !e->seat[leader]->up || cut_between(e->row, i, leader));
 }
 
-/* Makes process i receive a heartbeat from process j. Returns false if j does not lead, if a cut
- * separates the two, or if the heartbeat has no effect. */
+/* Process i receives a heartbeat from process j. Returns false if j does not lead, is across a cut,
+ * or the heartbeat has no effect. */
 static bool hear(const struct expander *e, unsigned i, unsigned j)
 {
     if (j == i || !leads(e, j) || cut_between(e->row, i, j))
@@ -110,9 +110,8 @@ static bool hear(const struct expander *e, unsigned i, unsigned j)
     return true;
 }
 
-/* Makes the moves of the failure detector. A process that cannot hear its leader suspects the
- * leader, and a process that can hear a leader receives its heartbeat. Returns true if any such
- * move was possible. */
+/* Failure detector: a process suspects a leader that it cannot hear, and receives the heartbeats of
+ * one that it can. Returns true if any such move was possible. */
 static bool watch(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
@@ -163,7 +162,7 @@ static void mishap(const struct expander *e, unsigned i, struct move move, uint3
     --*(move.kind == MOVE_LOSE ? &next.left.losses : &next.left.duplicates);
     move.from = o->from;
     move.message = o->message;
-    if (o->from != i) /* a message from a process to itself is never lost */
+    if (o->from != i) /* a message to itself is never lost */
         e->visit(e->context, &move, &next);
 }
 
@@ -183,7 +182,7 @@ static void lose_and_duplicate(const struct expander *e, unsigned i)
 static void cut(const struct expander *e)
 {
     unsigned n = e->s->question.config.n;
-    /* Each cut is tried only once, so `side` is always the side without the highest process. */
+    /* `side` is the one without the highest process, so each cut is tried only once. */
     for (unsigned side = 1; side < 1u << (n - 1); side++) {
         struct row next = *e->row;
         next.cut = (uint16_t)side;
@@ -211,8 +210,8 @@ static void faults(const struct expander *e)
 
 /* ---- all moves ---- */
 
-/* Returns the timers that may expire. If timeouts may come at any moment, all timers may expire.
- * Otherwise, only the shortest running timers may expire, and only if no message is in flight. */
+/* Unless timeouts may come at any moment, only the shortest running timers may expire, and only
+ * with no message in flight. */
 static unsigned allowed_timers(const struct question *q, unsigned running, bool in_flight)
 {
     if (q->any_timeouts)
@@ -221,11 +220,10 @@ static unsigned allowed_timers(const struct question *q, unsigned running, bool 
 }
 
 /*
- * Makes only the moves of one process that has mail. One process at a time is enough on a ring
- * without failures, because the order in which processes read their mail has no effect there. The
- * mail of a process comes from one neighbour in a fixed order, and whether the process may begin an
- * election does not depend on other processes. The lowest process with mail is chosen, because this
- * choice gives the fewest worlds.
+ * Moves only one process that has mail. On a ring without failures this is enough: the order in
+ * which processes read their mail has no effect, because mail comes from one neighbour in a fixed
+ * order, and a process may begin an election regardless of the others. The lowest process gives the
+ * fewest worlds.
  */
 static void follow_one(const struct expander *e, unsigned full)
 {

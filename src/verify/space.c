@@ -6,8 +6,8 @@
 
 #define EMPTY SPACE_NO_MAIL
 
-#define MAX_LETTERS  256        /* the largest number of messages in a mailbox */
-#define MAX_MESSAGES (1u << 20) /* HAPPENS_VOTES has 20 bits for the number of a message */
+#define MAX_LETTERS  256        /* in a mailbox */
+#define MAX_MESSAGES (1u << 20) /* 20 bits in HAPPENS_VOTES */
 
 /* ---- local values, mailboxes, seats ---- */
 
@@ -31,7 +31,7 @@ static uint32_t intern_local(struct space *s, const struct local *l)
     return table_intern(&s->locals, l, local_size(s));
 }
 
-/* A message in a mailbox. The messages of a mailbox are sorted by sender. */
+/* Sorted by sender within a mailbox. */
 struct letter {
     uint32_t from, message;
 };
@@ -86,7 +86,7 @@ static struct seat describe(const struct space *s, uint32_t local, uint32_t mail
                          .taken = short_term(s, l.claims.taken)};
 }
 
-/* Adds a seat. The caller holds the lock. */
+/* Called with the lock held. */
 static uint32_t new_seat(struct space *s, const struct seat *seat)
 {
     uint32_t index = s->seat_count;
@@ -106,7 +106,7 @@ static uint32_t add_seat(struct space *s, uint32_t local, uint32_t mailbox, uint
 {
     struct seat seat = describe(s, local, mailbox);
     pthread_mutex_lock(&s->lock);
-    /* Another thread may have added the seat in the meantime. */
+    /* Another thread may have added it in the meantime. */
     const uint64_t *known = memo_find(&s->seat_numbers, key);
     uint32_t index =
         (uint32_t)(known != NULL ? *known : memo_add(&s->seat_numbers, key, new_seat(s, &seat)));
@@ -143,9 +143,8 @@ static uint32_t intern_mail(struct space *s, const struct mail *mail)
     return table_intern(&s->mailboxes, mail->letter, mail->count * sizeof *mail->letter);
 }
 
-/* Inserts a message after or before the other messages of its sender. If links do not keep the
- * order, the messages of a sender are sorted instead. Under a mandate a mailbox is a set: see
- * mandate.c. */
+/* Inserts a message after or before the others of its sender. Without ordered links, a sender's
+ * messages are sorted instead. Under a mandate, a mailbox is a set: see mandate.c. */
 static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, bool in_front)
 {
     struct mail mail;
@@ -155,7 +154,6 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
         s->full = true;
         return mailbox;
     }
-    /* If links do not keep the order, no message comes first. */
     in_front = in_front && !s->question.reorder;
     while (at < mail.count &&
            (mail.letter[at].from < letter.from ||
@@ -170,8 +168,8 @@ static uint32_t insert(struct space *s, uint32_t mailbox, struct letter letter, 
     return intern_mail(s, &mail);
 }
 
-/* Takes the k-th message that can be received, and sets `rest` to the mailbox without this message.
- * Returns false if fewer messages can be received. */
+/* Takes the k-th message that can be received; `rest` is the mailbox without it. Returns false if
+ * there are fewer. */
 static bool take(struct space *s, uint32_t mailbox, unsigned k, struct letter *letter,
                  uint32_t *rest)
 {
@@ -211,7 +209,7 @@ static uint32_t without_strangers(struct space *s, uint32_t mailbox, unsigned me
 
 /* ---- steps of the core, each of which is computed once ---- */
 
-/* Crashes a process, which keeps only its saved state. */
+/* Only the saved state survives. */
 static void die(struct local *l)
 {
     struct elect_node dead = {.me = l->node.me, .leader = ELECT_NOBODY, .saved = l->node.saved};
@@ -293,8 +291,7 @@ static const struct change *step(struct space *s, uint32_t local, uint32_t what)
     return add_change(s, &s->steps, key, &o);
 }
 
-/* Returns the mailbox without the messages that can no longer have an effect. This function is used
- * only under a mandate. */
+/* Removes messages that can no longer have an effect. Only under a mandate. */
 static uint32_t without_the_dead(struct space *s, uint32_t local, uint32_t mailbox)
 {
     const struct local *l = table_value(&s->locals, local, &(size_t){0});
@@ -327,7 +324,7 @@ static struct change after(struct space *s, const struct seat *seat, uint32_t wh
     return o;
 }
 
-/* Removes one message from the mailbox (a loss), or adds a second copy of it. */
+/* Loses a message in the mailbox or adds a copy of it. */
 static struct change mishap(struct space *s, const struct seat *seat, enum happening_kind kind,
                             unsigned k)
 {
@@ -380,10 +377,10 @@ const struct change *space_change(struct space *s, uint32_t seat, uint32_t what)
 
 /* ---- all events that are possible next ---- */
 
-/* A list of deliveries that is being built. */
+/* Deliveries under construction. */
 struct draft {
     struct space *s;
-    uint32_t number; /* the number of the seat */
+    uint32_t number; /* of the seat */
     struct deliveries *to;
     size_t used, room;
 };
@@ -400,14 +397,14 @@ static void draft(struct draft *d, const struct change *o)
     d->to->count++;
 }
 
-/* Adds a change to the draft, unless the change has no effect or exceeds the bounds. */
+/* Ignores changes that have no effect or exceed the bounds. */
 static void draft_change(struct draft *d, const struct change *o)
 {
     if (!o->beyond && (o->becomes != d->number || o->sends > 0))
         draft(d, o);
 }
 
-/* Returns true if the message is a GRANT of the same round as `grant`, from any voter. */
+/* GRANTs of a round differ only in their origin. */
 static bool same_round(struct space *s, const struct elect_message *grant, uint32_t message)
 {
     struct elect_message m = *message_at(s, message);
@@ -415,8 +412,8 @@ static bool same_round(struct space *s, const struct elect_message *grant, uint3
     return memcmp(&m, grant, sizeof m) == 0;
 }
 
-/* Computes the effect of a message under a mandate. The first GRANT of a round stands for all
- * GRANTs of that round, so the function returns false for the others. */
+/* Under a mandate, the first GRANT of a round stands for all of that round. Returns false for the
+ * others. */
 static bool deliver_letter(struct space *s, const struct seat *seat, const struct mail *mail,
                            unsigned k, struct change *o)
 {
@@ -489,7 +486,7 @@ static void textbook_deliveries(struct draft *d)
     }
 }
 
-/* Two threads may compute the same deliveries at the same time, but both get the same result. */
+/* Two threads may compute the same deliveries; the results are equal. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t number)
 {
     struct seat *seat = &s->seats[number / SPACE_PAGE][number % SPACE_PAGE];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHELF 32768 /* worlds on each shelf */
-/* The limit for all owners together, because the number of a world has 32 bits. */
+#define SHELF 32768 /* worlds per shelf */
+/* For all owners together: a world's number has 32 bits. */
 #define SHELVES ((UINT32_MAX - 1) / SHELF)
 #define TAIL    (3 * sizeof(uint16_t) + sizeof(struct budget))
 #define WIDEST  (SPACE_MAX * sizeof(uint32_t) + TAIL + sizeof(uint32_t))
@@ -18,8 +18,7 @@ static size_t packed_size(const struct store *s)
     return s->n * s->width + (s->budget ? TAIL : sizeof(uint16_t));
 }
 
-/* Writes four bytes for each seat, although a seat has only `width` bytes; the next seat overwrites
- * the excess bytes. */
+/* Writes four bytes per seat; the next seat overwrites those beyond `width`. */
 static void pack(const struct store *s, const struct row *row, unsigned char *to)
 {
     for (unsigned i = 0; i < s->n; i++, to += s->width) {
@@ -35,8 +34,7 @@ static void unpack(const struct store *s, const unsigned char *from, struct row 
     memset(row, 0, sizeof *row);
     for (unsigned i = 0; i < s->n; i++, from += s->width) {
         uint32_t seat;
-        /* Reads four bytes even for the last seat; the excess bytes come from the rest of the
-         * row. */
+        /* For the last seat, the excess bytes come from the rest of the row. */
         memcpy(&seat, from, sizeof seat);
         row->seat[i] = le32toh(seat) & mask;
     }
@@ -148,7 +146,7 @@ uint64_t store_count(const struct store *s)
 
 static size_t item_size(const struct store *s) { return sizeof(uint32_t) + packed_size(s); }
 
-/* Returns the size of a shelf, including the excess bytes that pack writes after the last seat. */
+/* Includes the bytes that pack() writes beyond the last seat. */
 static size_t shelf_size(const struct store *s) { return SHELF * item_size(s) + sizeof(uint32_t); }
 
 static unsigned char *item(const struct store *s, unsigned owner, uint32_t index)
@@ -186,8 +184,7 @@ static bool is_there(const struct store *s, uint64_t slot, uint32_t fragment,
            memcmp(item_of(s, (uint32_t)slot - 1) + sizeof(uint32_t), packed, packed_size(s)) == 0;
 }
 
-/* Adds a world to the shelves of an owner. Returns false if the store already contains this
- * world. */
+/* Returns false if the store already contains this world. */
 static bool put(struct store *s, unsigned owner, const struct arrival *a)
 {
     struct shelves *h = &s->shelves[owner];
@@ -274,8 +271,8 @@ static void widen_shelf(const struct store *wider, const struct store *s, unsign
     *shelf = new;
 }
 
-/* Rewrites all worlds with wider seats. Returns false if this would exceed the memory limit. The
- * function must not stop halfway, because some of the worlds would then be unreadable. */
+/* Rewrites all worlds with wider seats. Checks the memory limit first, because some worlds would be
+ * unreadable if it stopped halfway. */
 static bool widen(struct store *s)
 {
     struct store narrow = *s;

@@ -28,7 +28,7 @@ void pages_free(void *pages, size_t size) { munmap(pages, size); }
 
 /* ---- arenas ---- */
 
-#define CHUNK (1u << 16) /* the size of a chunk in bytes, unless a value is larger */
+#define CHUNK (1u << 16) /* bytes, unless a value is larger */
 
 struct arena_chunk {
     struct arena_chunk *older;
@@ -91,8 +91,7 @@ void memo_init(struct memo *m)
     atomic_store(&m->slots, new_memo_slots(m, 1024));
 }
 
-/* Writes the value before the key, because another thread may read the value as soon as it sees the
- * key. */
+/* The value first: another thread may read it as soon as it sees the key. */
 static void fill(struct memo_slot *slot, uint64_t key, uint64_t value)
 {
     slot->value = value;
@@ -157,10 +156,10 @@ void memo_free(struct memo *m)
 /* ---- tables ---- */
 
 struct table_slots {
-    /* Older slots are kept until table_settle, because other threads may still read them. */
+    /* Kept until table_settle, because other threads may still read them. */
     struct table_slots *outgrown;
     uint32_t mask;      /* slots - 1 */
-    atomic_uint slot[]; /* the number of a value, plus 1; 0: free */
+    atomic_uint slot[]; /* a value's number + 1; 0: free */
 };
 
 static size_t slots_size(uint32_t slots)
@@ -198,7 +197,7 @@ static uint64_t hash_bytes(const void *bytes, size_t length)
     return table_mix(h, word);
 }
 
-/* Returns the slot of this value or, if the value is new, the free slot for it. */
+/* Returns the slot of the value, or the free slot for it. */
 static atomic_uint *slot_of(const struct table *t, struct table_slots *slots, uint64_t hash,
                             const void *value, size_t length, uint32_t *there)
 {
