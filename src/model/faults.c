@@ -164,8 +164,6 @@ static void change_lease(struct world *w, uint32_t lease)
 
 /* ---- the moves ---- */
 
-/* Checks that the process is up or down as required, and that the backup, clone or leader exists.
- * */
 static bool possible(const struct world *w, const struct fault *f)
 {
     bool up = world_up(w, f->rank);

@@ -106,7 +106,6 @@ uint64_t world_total(const struct world *w)
 
 /* ---- two worlds ---- */
 
-/* Counts the messages ahead of this one on its link. */
 static unsigned place_on_link(const struct world *w, const struct flight *f)
 {
     unsigned place = 0;
@@ -116,7 +115,6 @@ static unsigned place_on_link(const struct world *w, const struct flight *f)
     return place;
 }
 
-/* Returns true if `w` has the same message in the same place on the same link. */
 static bool in_flight_too(const struct world *w, const struct flight *f, unsigned place)
 {
     for (uint32_t i = 0; i < w->flights; i++) {

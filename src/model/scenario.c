@@ -49,7 +49,6 @@ static char *word_end(char *s)
     return s;
 }
 
-/* Cuts off the first word and returns the rest. */
 static char *cut_word(char *s)
 {
     char *end = word_end(s);

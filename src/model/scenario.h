@@ -98,7 +98,6 @@ enum scenario_verb {
         VERB_FAULT
 };
 
-/* Reasons for a refusal, in the step `refuse`. */
 #define SCENARIO_REFUSALS "stale", "closed"
 enum scenario_refusal { SCENARIO_STALE, SCENARIO_CLOSED };
 
@@ -120,8 +119,8 @@ struct scenario {
     bool configured;
     unsigned steps;
     struct step step[SCENARIO_MAX_STEPS];
-    bool expects;           /* the file contains an expected trace */
-    size_t expected_offset; /* where it starts in the file */
+    bool expects; /* the file contains an expected trace */
+    size_t expected_offset;
 };
 
 /* On failure, these return false with a complaint and the line at fault. `text` ends in NUL. */

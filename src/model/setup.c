@@ -576,8 +576,8 @@ static bool is_about_lives(const struct fault *f)
     return ends_a_life(f) || f->kind == FAULT_RECOVER || f->kind == FAULT_READMIT;
 }
 
-/* Returns true if the process would still crash and recover in turn, counting the scheduled faults.
- * */
+/* Returns true if the process would still crash and recover in turn, counting the scheduled
+ * faults. */
 static bool keeps_alternating(const struct world *w, const struct fault *fault,
                               struct text *complaint)
 {

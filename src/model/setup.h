@@ -92,7 +92,6 @@ struct setup {
 
 void setup_init(struct setup *s);
 
-/* The complaint tells the user what to do. */
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
 /* Checks that the settings agree with each other. */
 bool setup_check(const struct setup *s, struct text *complaint);

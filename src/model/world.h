@@ -36,7 +36,7 @@ enum fate {
 struct flight {
     struct elect_message message;
     uint64_t leaves, due; /* time of departure and of arrival */
-    uint32_t order;       /* counts the messages sent */
+    uint32_t order;       /* sequence number */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
@@ -62,10 +62,10 @@ struct flight {
     /* Requests from a host to its process. */                                                     \
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* number of the process that should lead next */                      \
-    X(ORDER, "order")       /* counter of the term that the process must resign */                 \
+    X(ORDER, "order")       /* counter of the term to resign from */                               \
     X(ADD, "add")           /* the leader adds the process to the membership */                    \
-    X(REMOVE, "remove")     /* the leader removes the process from the membership */               \
-    X(READMIT, "readmit")   /* a process that is down starts without its state */                  \
+    X(REMOVE, "remove")                                                                            \
+    X(READMIT, "readmit") /* a process that is down starts without its state */                    \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
     X(ASIDE, "aside") /* the process votes but does not seek office */                             \
@@ -73,8 +73,8 @@ struct flight {
     /* Beyond what a mandate tolerates. */                                                         \
     X(FREEZE, "freeze")   /* ticks that the process and its clock stand still */                   \
     X(BACKUP, "backup")   /* the process's disk is copied to a backup */                           \
-    X(RESTORE, "restore") /* down: the process's disk is replaced by its backup */                 \
-    X(WIPE, "wipe")       /* down: the process's disk is lost */                                   \
+    X(RESTORE, "restore") /* the disk of a process that is down is replaced by its backup */       \
+    X(WIPE, "wipe")       /* the disk of a process that is down is lost */                         \
     X(CLONE, "clone")     /* the process and its disk are copied */                                \
     X(SWAP, "swap")       /* the process and its clone change places */
 
@@ -160,9 +160,9 @@ enum happened { HAPPENED_STEP, HAPPENED_LOSS, HAPPENED_FAULT, HAPPENED_NOTHING }
 
 struct happening {
     uint8_t what;             /* enum happened */
-    uint8_t rank;             /* of the step, or receiver of the lost message */
-    uint8_t fate;             /* enum fate, of a lost message */
-    struct elect_input input; /* of the step, or the lost message */
+    uint8_t rank;             /* takes the step, or should have received the message */
+    uint8_t fate;             /* of a lost message: enum fate */
+    struct elect_input input; /* of the step, or with the lost message */
     struct elect_output output;
     struct fault fault; /* may also have caused a step: see world_fault_steps */
 };

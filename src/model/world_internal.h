@@ -18,7 +18,6 @@ static inline bool is_of_election(unsigned type)
 
 /* ---- world.c ---- */
 
-/* Takes a step and carries out its output. */
 void world_step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h);
 /* Writes the state, sends the messages and starts the timers. */
 void world_perform(struct world *w, uint8_t rank, const struct elect_output *out);
@@ -29,7 +28,6 @@ void world_restart(struct world *w, uint8_t rank, uint8_t leader);
 
 /* Sends a copy to each receiver, in rank order. */
 void flights_send(struct world *w, uint8_t from, const struct elect_send *s);
-/* Drops the messages that have not left the sender yet. */
 void flights_drop_unsent(struct world *w, uint8_t from);
 /* Delays messages to the process so that none arrives before `until`. */
 void flights_hold(struct world *w, uint8_t rank, uint64_t until);

@@ -60,8 +60,8 @@ static bool schedule_named(const struct experiment *e, struct world *w, struct t
     return true;
 }
 
-/* A process that crashes at time 0 cannot begin an election at time 0, because faults come first.
- * */
+/* A process that crashes at time 0 cannot begin an election at time 0, because faults come
+ * first. */
 static bool check_alive(const struct experiment *e, const struct world *w, struct text *complaint)
 {
     for (uint32_t i = 0; i < w->fault_count; i++) {

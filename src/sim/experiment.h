@@ -37,7 +37,6 @@ void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
  * message is lost. */
 uint64_t experiment_bound(const struct elect_config *c);
 
-/* A measured value over many runs. */
 struct tally {
     uint64_t count, sum, min, max;
 };

@@ -65,10 +65,8 @@ struct lab_result {
     double seconds; /* without the set-up */
 };
 
-/* Called from time to time. `delivered` counts the messages so far. */
 typedef void lab_progress(uint64_t delivered);
 
-/* Returns false with a complaint if the lab cannot run this experiment. */
 bool lab_check(const struct experiment *e, struct text *complaint);
 bool lab_run(const struct experiment *e, uint64_t seed, lab_progress *progress,
              struct lab_result *result, struct text *complaint);

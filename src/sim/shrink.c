@@ -108,7 +108,6 @@ static const struct elect_message *by_age(const struct post *p, const struct mom
     return &mail->last[(mail->count - 1 - m->age) % p->remembers];
 }
 
-/* Returns the age (see struct mail) of the message that arrives at this moment. */
 static uint32_t age_of(const struct post *p, const struct moment *m)
 {
     struct moment known = *m;
@@ -174,7 +173,7 @@ struct trial {
     enum storm_promise promise;
     struct world *w;
     struct post post;
-    bool *kept;     /* for each moment */
+    bool *kept;
     uint64_t steps; /* of all trials so far */
     size_t end;     /* index after the moment of the violation */
     bool first;     /* the complete trace is played: record the ages */

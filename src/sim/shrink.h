@@ -14,8 +14,8 @@ struct moment {
     uint64_t time;
     bool is_fault;
     uint8_t rank;
-    struct elect_input input; /* for a step */
-    uint32_t age;             /* for a message: how many of the same kind were sent later */
+    struct elect_input input;
+    uint32_t age; /* for a message: how many of the same kind were sent later */
     struct fault fault;
 };
 
@@ -37,7 +37,6 @@ void shrink_free(struct shrink_trace *trace);
 bool shrink_reduce(struct shrink_trace *trace, enum storm_promise promise, struct world *w,
                    const volatile int *interrupted);
 
-/* The scenario checks the broken property. */
 void shrink_write(const struct shrink_trace *trace, enum storm_promise promise,
                   const struct world *world, FILE *out);
 

@@ -268,7 +268,6 @@ static void recover(struct storm *s, uint8_t rank)
 /* The clock runs between half and twice as fast as it should. */
 static int64_t skew(struct storm *s) { return (int64_t)below(s, 1500001) - 500000; }
 
-/* Sends an old message again, however old it is. */
 static void replay(struct storm *s)
 {
     if (s->heards == 0)

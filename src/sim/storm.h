@@ -96,8 +96,8 @@ bool storm_promises(enum storm_promise promise, const struct elect_config *c,
 const char *storm_promise_name(enum storm_promise p);
 const char *storm_promise_text(enum storm_promise p);
 
-/* Runs storms for this many ticks and adds the results to the report. `play` may have a listener.
- * */
+/* Runs storms for this many ticks and adds the results to the report. `play` may have a
+ * listener. */
 void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t seed,
                uint64_t ticks, struct play *play, const volatile int *interrupted,
                struct storm_report *report);

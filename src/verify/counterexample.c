@@ -216,7 +216,6 @@ static void write_moves(struct counterexample *w, const struct outcome_of_explor
     }
 }
 
-/* The world plays each step as it is written. */
 static void begin(struct counterexample *w, const struct question *q)
 {
     struct weather weather = {.delay_min = 1, .delay_max = 1};

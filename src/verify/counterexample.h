@@ -19,11 +19,9 @@ struct counterexample {
     struct world world;
 };
 
-/* Writes a fault and applies it to the world. */
 void counterexample_fault(struct counterexample *c, const struct fault *f);
 
 void counterexample_mandate_settings(const struct counterexample *c);
-/* Writes the steps from one world of the history to the next. */
 void counterexample_mandate_move(struct counterexample *c, const struct move *m,
                                  const struct row *before, const struct row *after);
 

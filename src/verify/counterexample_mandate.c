@@ -47,7 +47,7 @@ static void write_ends(struct counterexample *w)
  * delivered messages stay there. */
 static bool is_nth_round(const struct world *w, const struct elect_message *m, unsigned nth)
 {
-    uint64_t earlier = 0; /* set of earlier rounds */
+    uint64_t earlier = 0;
     for (uint32_t i = 0; i < w->flights; i++) {
         const struct elect_message *other = &w->flight[i].message;
         if (other->type == m->type && other->term == m->term &&

@@ -71,7 +71,6 @@ static bool append(struct explorer *x, uint32_t world)
     return true;
 }
 
-/* Appends the worlds from `start` to the goal. */
 static bool append_way(struct walk *w, uint32_t start)
 {
     uint32_t length = 0;

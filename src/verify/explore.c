@@ -184,7 +184,6 @@ uint32_t explorer_level_end(const struct explorer *x, unsigned level, unsigned o
                                  : x->store.shelves[owner].count;
 }
 
-/* The next level: all worlds not yet expanded. */
 static bool begin_level(struct explorer *x)
 {
     if (x->levels == x->level_room) {

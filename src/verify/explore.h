@@ -34,7 +34,7 @@ struct outcome_of_exploration {
     bool exhausted;
     bool full; /* a mailbox or a table outgrew its limit */
     struct finding finding[PROPERTY_COUNT];
-    size_t bytes; /* of the whole search */
+    size_t bytes;
     double seconds;
     enum property worst; /* violated by the history, if any */
     unsigned moves;
@@ -44,8 +44,8 @@ struct outcome_of_exploration {
     struct row *row;   /* its worlds: `moves` + 1 */
 };
 
-/* Returns false if there is not enough memory to start. `space` stays valid for the counterexample.
- * */
+/* Returns false if there is not enough memory to start. `space` stays valid for the
+ * counterexample. */
 bool explore_all(const struct exploration *e, struct space *space,
                  struct outcome_of_exploration *out);
 bool explore_violated(const struct outcome_of_exploration *out);

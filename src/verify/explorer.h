@@ -17,7 +17,7 @@ struct worker {
     pthread_t thread;
     struct arrival *arrivals; /* successors not yet in the store */
     size_t waiting, room;
-    uint32_t parent; /* world being expanded */
+    uint32_t parent;
     uint64_t transitions;
     unsigned char *way;           /* one bit per world, for mark_ends */
     uint32_t *level;              /* start of each level among this thread's worlds */
@@ -59,11 +59,10 @@ enum mark {
 
 struct observation {
     unsigned leaders, electing;
-    uint8_t highest; /* among the live processes */
+    uint8_t highest;
     bool agreed, highest_leads;
 };
 
-/* Runs `work` in every thread. Returns false if the threads could not be started. */
 bool explorer_together(struct explorer *x, void (*work)(struct worker *w));
 /* Records a successor for the store. If memory runs out, ends the search with BOUND_MEMORY and
  * returns false. */

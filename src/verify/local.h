@@ -19,8 +19,8 @@ struct local {
 bool mandate_step(const struct question *q, uint32_t what, const struct elect_message *m,
                   struct local *l, struct elect_output *out);
 void mandate_settle(const struct question *q, struct local *l);
-/* Returns true if `m` cannot affect the process any more, or not while `other` is in the mailbox.
- * */
+/* Returns true if `m` cannot affect the process any more, or not while `other` is in the
+ * mailbox. */
 bool mandate_is_dead(const struct local *l, const struct elect_message *m,
                      const struct elect_message *other);
 

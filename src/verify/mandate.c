@@ -246,7 +246,6 @@ static void restart(const struct question *q, struct local *l, bool testament,
     happen(q, l, ELECT_START, out);
 }
 
-/* Answers the process's current request. */
 static void answer(const struct question *q, struct local *l, uint8_t from, struct elect_message m,
                    struct elect_output *out)
 {
@@ -291,8 +290,8 @@ static void win_election(const struct question *q, struct local *l, unsigned cou
     assent(q, l, out);
 }
 
-/* Refuses a leader's request: a voter has promised a larger term, or the leader's term has ended.
- * */
+/* Refuses a leader's request: a voter has promised a larger term, or the leader's term has
+ * ended. */
 static void refuse(const struct question *q, struct local *l, enum elect_refusal why,
                    unsigned counter, struct elect_output *out)
 {

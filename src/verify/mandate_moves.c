@@ -55,8 +55,8 @@ static void move_alone(const struct expander *e, uint8_t i)
     }
 }
 
-/* With `testament`, also sends the process's death report, which may arrive at any time or never.
- * */
+/* With `testament`, also sends the process's death report, which may arrive at any time or
+ * never. */
 static void restart(const struct expander *e, uint8_t i, bool testament)
 {
     struct row next = *e->row;

@@ -377,10 +377,9 @@ const struct change *space_change(struct space *s, uint32_t seat, uint32_t what)
 
 /* ---- all events that are possible next ---- */
 
-/* Deliveries under construction. */
 struct draft {
     struct space *s;
-    uint32_t number; /* of the seat */
+    uint32_t number;
     struct deliveries *to;
     size_t used, room;
 };

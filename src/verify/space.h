@@ -29,13 +29,13 @@ static inline bool budget_is_none(const struct budget *b)
 
 struct question {
     struct elect_config config;
-    uint8_t leader; /* followed by all processes at first; may be ELECT_NOBODY */
+    uint8_t leader; /* first leader, or ELECT_NOBODY */
     elect_set down;
     enum begin_mode begin;
     uint8_t beginners; /* entries of `beginner`, with BEGIN_LISTED */
     uint8_t beginner[SPACE_MAX];
     struct budget budget;
-    elect_set mortal;  /* may crash */
+    elect_set mortal;  /* processes that may crash */
     bool reorder;      /* messages on a link may overtake each other */
     bool any_timeouts; /* timers may expire even while messages are in flight */
     bool reduce;       /* where the order has no effect, move only one process at a time */
@@ -60,11 +60,10 @@ struct row {
     struct budget left;
 };
 
-/* A process with its mailbox. The fields after these two are copies of values that are needed
- * often. */
+/* A process with its mailbox. The other fields are copies, for speed. */
 struct seat {
     uint32_t local, mailbox;
-    uint16_t senders; /* of the messages in the mailbox */
+    uint16_t senders;
     uint8_t up, state, leader, running;
     uint8_t leads, broken; /* mandate: whether it leads, and a set of CLAIMED_* */
     uint32_t taken;        /* mandate: largest token, in 32 bits */
@@ -188,8 +187,8 @@ enum happening_kind {
 
 const struct change *space_change(struct space *s, uint32_t seat, uint32_t what);
 /* Returns the effects of all messages that can be received now: the first of each sender or, with
- * reordering, every distinct one. Under a mandate, includes all events except restarts and ticks.
- * */
+ * reordering, every distinct one. Under a mandate, includes all events except restarts and
+ * ticks. */
 const struct deliveries *space_deliveries(struct space *s, uint32_t seat);
 /* Adds a message after the others of its sender and returns the new seat. */
 uint32_t space_append(struct space *s, uint32_t seat, unsigned from, uint32_t message);

@@ -37,7 +37,6 @@ struct store {
     STORE_APART atomic_uint_fast64_t promised; /* slots in use or reserved */
 };
 
-/* Returns false if there is not enough memory. */
 bool store_init(struct store *s, unsigned n, bool budget, unsigned owners, size_t max_bytes);
 void store_free(struct store *s);
 uint64_t store_count(const struct store *s);
