@@ -22,7 +22,6 @@ void narrate_exactly(const struct world *w, const struct elect_message *m, struc
  * files. */
 const char *narrate_time(enum elect_time_name name);
 
-/* Appends the outcome: the leader, its followers, and how many messages were sent. */
 void narrate_outcome(const struct world *w, struct text *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* See play.h. */
 #include "play.h"
 
-/* Limit of a run to rest, in suspicion timeouts. */
+/* Time limit for a run to rest, in suspicion timeouts. */
 #define PATIENCE 200
 
 void play_tell(struct play *p, const struct happening *h)

@@ -98,7 +98,7 @@ static bool parse_run(struct reader *r, char *rest, struct step *step)
     return text_refuse(r->complaint, "expected: run, or run until TIME");
 }
 
-/* Such as "4 > 5 ELECTION"; the blanks are optional. */
+/* Example: "4 > 5 ELECTION" (the blanks are optional) */
 static bool parse_message(struct reader *r, char *rest, struct step *step)
 {
     char *arrow = strchr(rest, '>');
@@ -111,7 +111,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
     size_t length = strlen(type), name = strcspn(type, "([");
     if (length >= sizeof step->message)
         return text_refuse(r->complaint, "the message is too long: at most 127 characters");
-    if (type[name] != '\0') /* content is given, not only the type */
+    if (type[name] != '\0')
         memcpy(step->message, type, length + 1);
     type[name] = '\0';
     return parse_rank(r, rest, &step->rank) && parse_rank(r, to, &step->to) &&
@@ -119,7 +119,7 @@ static bool parse_message(struct reader *r, char *rest, struct step *step)
                        &step->event);
 }
 
-/* Such as "4 > 5 ELECTION until 90". */
+/* Example: "4 > 5 ELECTION until 90" */
 static bool parse_late(struct reader *r, char *rest, struct step *step)
 {
     char *until = strstr(rest, " until ");
@@ -198,7 +198,7 @@ static bool parse_hears(struct reader *r, char *rest, struct step *step)
     return true;
 }
 
-/* Such as "2 stale 3". */
+/* Example: "2 stale 3" */
 static bool parse_refuse(struct reader *r, char *rest, struct step *step)
 {
     static const char *const names[] = {SCENARIO_REFUSALS};
@@ -448,7 +448,6 @@ static void play_refuse(const struct step *step, struct play *p)
     play_tell(p, &h);
 }
 
-/* Delivers answers that no voter sent, for assent and refuse. */
 static bool play_answer(const struct step *step, struct play *p, struct text *complaint)
 {
     const struct elect_mandate *m = &p->world.node[step->rank].mandate;

@@ -9,7 +9,7 @@
 
 struct scenario_writer {
     const uint16_t *id;                       /* process numbers by rank */
-    char separator;                           /* in lists of processes: ' ' or ',' */
+    char separator;                           /* between the processes of a list: ' ' or ',' */
     void (*put)(void *out, const char *line); /* `line` ends in a newline */
     void *out;
 };
@@ -34,9 +34,9 @@ void scenario_write_priorities(const struct scenario_writer *w, const uint8_t *p
 /* The second function adds the time, as "at TIME". */
 void scenario_write_fault(const struct scenario_writer *w, const struct fault *f);
 void scenario_write_fault_at(const struct scenario_writer *w, const struct fault *f);
-/* For suspect, alarm, stopped and assent. */
+/* `verb` is suspect, alarm, stopped or assent. */
 void scenario_write_verb(const struct scenario_writer *w, enum scenario_verb verb, unsigned rank);
-/* For deliver, lose and duplicate. */
+/* `verb` is deliver, lose or duplicate. */
 void scenario_write_message(const struct scenario_writer *w, enum scenario_verb verb, unsigned from,
                             unsigned to, const char *message);
 void scenario_write_fire(const struct scenario_writer *w, unsigned rank, enum elect_event timer);

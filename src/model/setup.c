@@ -153,7 +153,7 @@ static bool set_processing(struct setup *s, const char *value, struct text *comp
     return fine;
 }
 
-/* Such as "5:2,3:1". */
+/* Example: "5:2,3:1" */
 static bool set_priorities(struct setup *s, const char *value, struct text *complaint)
 {
     uint64_t id, priority;
@@ -299,7 +299,6 @@ static bool add_priorities(const struct setup *s, struct elect_config *c, struct
     return true;
 }
 
-/* Shows how the limit for the lease or the renewal is computed. Returns false. */
 static bool complain_lease(const struct elect_config *c, enum elect_error error, uint64_t lease,
                            uint64_t renewal, uint32_t drift, struct text *t)
 {
@@ -470,7 +469,7 @@ static bool fault_parts(const struct elect_config *c, char *text, struct fault *
     return fault->parts > 1 || text_refuse(complaint, "a cut needs two parts: write 0,1,2/3,4");
 }
 
-/* Such as "2 30" or, for a clock, "2 -30". */
+/* Examples: "2 30"; "2 -30" for a clock */
 static bool fault_amount(const struct elect_config *c, char *text, struct fault *fault,
                          struct text *complaint)
 {
@@ -491,7 +490,7 @@ static bool fault_amount(const struct elect_config *c, char *text, struct fault 
     return fault_rank(c, text, &fault->rank, complaint);
 }
 
-/* Such as "2 1": process 2 hands over to process 1. */
+/* Example: "2 1" (process 2 hands over to process 1) */
 static bool fault_transfer(const struct elect_config *c, char *text, struct fault *fault,
                            struct text *complaint)
 {

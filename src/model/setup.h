@@ -93,7 +93,6 @@ struct setup {
 void setup_init(struct setup *s);
 
 bool setup_set(struct setup *s, enum setting setting, const char *value, struct text *complaint);
-/* Checks that the settings agree with each other. */
 bool setup_check(const struct setup *s, struct text *complaint);
 /* Fails for more than ELECT_MAX processes, the limit of a world. `seed` sets the order of a
  * shuffled ring. */
@@ -104,7 +103,7 @@ bool setup_first_leader(const struct setup *s, uint32_t top, uint32_t *leader);
 void setup_world(const struct setup *s, const struct elect_config *c, uint64_t seed,
                  struct world *w);
 
-/* Arguments of a fault, by example. */
+/* Forms of a fault, by example. */
 enum setup_form {
     SETUP_PROCESS,  /* crash 3, and most other faults */
     SETUP_NOTHING,  /* heal */

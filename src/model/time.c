@@ -1,5 +1,5 @@
-/* The clocks of the processes, each with its own rate, and the next move in time. world.h gives the
- * order at equal times. */
+/* The clocks of the processes, each with its own rate, and the next move in order of time. See
+ * world.h for the order at equal times. */
 #include "world_internal.h"
 
 #define MILLION 1000000

@@ -20,8 +20,8 @@
 struct weather {
     uint32_t delay_min, delay_max; /* in ticks, uniform */
     uint32_t loss, duplicate;      /* probability for each copy, out of DICE_CERTAIN */
-    uint32_t garble;               /* probability that a copy arrives damaged */
-    bool reorder;                  /* messages on a link may overtake each other */
+    uint32_t garble;
+    bool reorder; /* messages on a link may overtake each other */
 };
 
 enum fate {
@@ -35,8 +35,8 @@ enum fate {
 
 struct flight {
     struct elect_message message;
-    uint64_t leaves, due; /* time of departure and of arrival */
-    uint32_t order;       /* sequence number */
+    uint64_t leaves, due;
+    uint32_t order; /* sequence number */
     uint8_t from, to;
     uint8_t fate; /* enum fate */
 };
@@ -63,20 +63,20 @@ struct flight {
     X(RESIGN, "resign")                                                                            \
     X(TRANSFER, "transfer") /* number of the process that should lead next */                      \
     X(ORDER, "order")       /* counter of the term to resign from */                               \
-    X(ADD, "add")           /* the leader adds the process to the membership */                    \
+    X(ADD, "add")                                                                                  \
     X(REMOVE, "remove")                                                                            \
     X(READMIT, "readmit") /* a process that is down starts without its state */                    \
     X(PAUSE_ELECTIONS, "pause-elections")                                                          \
     X(RESUME_ELECTIONS, "resume-elections")                                                        \
     X(ASIDE, "aside") /* the process votes but does not seek office */                             \
-    X(READY, "ready") /* the process may seek office again */                                      \
+    X(READY, "ready")                                                                              \
     /* Beyond what a mandate tolerates. */                                                         \
     X(FREEZE, "freeze")   /* ticks that the process and its clock stand still */                   \
     X(BACKUP, "backup")   /* the process's disk is copied to a backup */                           \
     X(RESTORE, "restore") /* the disk of a process that is down is replaced by its backup */       \
     X(WIPE, "wipe")       /* the disk of a process that is down is lost */                         \
-    X(CLONE, "clone")     /* the process and its disk are copied */                                \
-    X(SWAP, "swap")       /* the process and its clone change places */
+    X(CLONE, "clone")                                                                              \
+    X(SWAP, "swap") /* the process and its clone change places */
 
 enum fault_kind {
 #define X(name, word) FAULT_##name,
@@ -132,7 +132,7 @@ struct world {
     elect_set cut[ELECT_MAX];          /* for each sender, the receivers cut off from it */
     struct claims claims[ELECT_MAX];
     elect_term latest;               /* largest token so far */
-    elect_term testament[ELECT_MAX]; /* term in each death report; 0: none */
+    elect_term testament[ELECT_MAX]; /* term in each process's death report; 0: none */
     unsigned broken;                 /* set of CLAIMED_*, from all steps so far */
     /* A message was lost, a process crashed or a move was made by hand: agreement is no longer
      * promised. */
@@ -151,7 +151,7 @@ struct world {
         struct elect_node node;
         struct disk disk;
     } clone[ELECT_MAX];
-    uint32_t flights, elections;             /* messages in flight; those of elections */
+    uint32_t flights, elections;             /* messages in flight; how many belong to elections */
     struct flight flight[WORLD_MAX_FLIGHTS]; /* heap, by `due`, then `order` */
 };
 
@@ -200,7 +200,7 @@ const char *world_fault_name(enum fault_kind kind);
 /* Returns true if the fault also makes a process take a step. */
 bool world_fault_steps(const struct fault *fault);
 
-/* Makes the next move in time. Returns false if there is none up to `until`. */
+/* Makes the next move in order of time. Returns false if there is none up to `until`. */
 bool world_next(struct world *w, uint64_t until, struct happening *h);
 void world_schedule(struct world *w, const struct fault *fault);
 

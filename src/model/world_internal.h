@@ -21,7 +21,6 @@ static inline bool is_of_election(unsigned type)
 void world_step(struct world *w, uint8_t rank, const struct elect_input *in, struct happening *h);
 /* Writes the state, sends the messages and starts the timers. */
 void world_perform(struct world *w, uint8_t rank, const struct elect_output *out);
-/* Starts the process from its disk. */
 void world_restart(struct world *w, uint8_t rank, uint8_t leader);
 
 /* ---- flights.c ---- */

@@ -14,7 +14,7 @@
 struct experiment {
     struct setup setup;
     bool begin_all, begin_given;
-    bool many; /* with faults, this turns the failure detector on by default */
+    bool many; /* many runs: with faults, the failure detector is on by default */
     struct numbers begin;
     /* Probability, out of DICE_CERTAIN, that a process crashes within the first 4 round-trip times
      * and then recovers. */
@@ -28,8 +28,8 @@ struct experiment {
 
 void experiment_init(struct experiment *e);
 
-/* Returns false with a complaint if the settings contradict each other. Call this before the
- * functions below. */
+/* Returns false with a complaint if the settings contradict each other. Must pass before the
+ * experiment is played. */
 bool experiment_check(struct experiment *e, struct text *complaint);
 void experiment_play(const struct experiment *e, uint64_t seed, struct play *p);
 

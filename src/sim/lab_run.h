@@ -34,14 +34,14 @@ struct lab_alarm {
     uint32_t number;
 };
 
-struct lab_alarms { /* all of one duration, so the first to start is the first to expire */
+struct lab_alarms { /* of one duration, so the first to start is the first to expire */
     struct lab_alarm *alarm;
     uint32_t head, count, room;
 };
 
 struct lab {
     struct lab_node *node; /* in ring order; bully: by number */
-    uint32_t *successor;   /* next live place by place; NULL if all processes are up */
+    uint32_t *successor;   /* next live place after each; NULL if all processes are up */
     /* Latest arrival per link, to keep messages in order. NULL if all delays are equal. */
     uint64_t *last_due;
     struct lab_bucket bucket[LAB_MAX_DELAY + 1];
@@ -54,7 +54,7 @@ struct lab {
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes; /* peak memory use */
+    size_t bytes;
 };
 
 struct lab_result {

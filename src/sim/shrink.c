@@ -150,7 +150,7 @@ static bool happen(struct world *w, const struct post *post, const struct moment
     return true;
 }
 
-/* Returns the property that breaks the promise, or PROPERTY_COUNT if it holds. */
+/* Returns the violated property, or PROPERTY_COUNT if the promise holds. */
 static enum property breaks(const struct world *w, enum storm_promise promise)
 {
     static const struct {
@@ -174,10 +174,10 @@ struct trial {
     struct world *w;
     struct post post;
     bool *kept;
-    uint64_t steps; /* of all trials so far */
-    size_t end;     /* index after the moment of the violation */
-    bool first;     /* the complete trace is played: record the ages */
-    bool last;      /* the shrunk trace is played: look messages up by age */
+    uint64_t steps;
+    size_t end; /* index after the moment of the violation */
+    bool first; /* the complete trace is played: record the ages */
+    bool last;  /* the shrunk trace is played: look messages up by age */
 };
 
 static void note_message(struct trial *t, struct moment *m)
@@ -243,7 +243,7 @@ static bool without(struct trial *t, bool *before, size_t at, size_t end)
     return false;
 }
 
-/* Tries twice to leave out each chunk: first with all later moments moved forward by the chunk's
+/* Tries twice to leave out each chunk: first with all later moments earlier by the chunk's
  * duration, then with their times unchanged. */
 static void leave_out(struct trial *t, bool *before, size_t chunk, const volatile int *interrupted)
 {

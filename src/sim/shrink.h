@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-/* A step or a fault. */
 struct moment {
     uint64_t time;
     bool is_fault;
@@ -25,7 +24,7 @@ struct shrink_trace {
     size_t count, room;
     struct moment *moment;
     bool too_long;
-    enum property broken; /* violated by the shrunk trace */
+    enum property broken;
 };
 
 /* Listener of a play: adds a step or fault to the trace `context`. */

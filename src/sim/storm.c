@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#define REMEMBERED 64 /* messages kept for a replay */
+#define REMEMBERED 64
 
 struct storm {
-    /* At the start; faults may change the lease in `w`. */
+    /* Original configuration. Faults may change the lease in `w`. */
     const struct elect_config *config;
     struct play *play;
     struct world *w;
@@ -189,8 +189,8 @@ static void change_lease(struct storm *s)
                           .amount = s->config->lease / 4 * (2 + (int64_t)below(s, 7))});
 }
 
-/* Asks the leader to hand over to its heir or to a random process. Sometimes it must stand aside
- * first, as a host does after a failed run. */
+/* Asks the leader to hand over to its heir or to a random process. Sometimes it is told to
+ * stand aside first, as after a failed run. */
 static void resign(struct storm *s)
 {
     uint8_t leader = world_in_charge(s->w), to = (uint8_t)below(s, s->w->config.n);
@@ -203,8 +203,8 @@ static void resign(struct storm *s)
     fault(s, STORM_RESIGN, &f);
 }
 
-/* Orders a process, usually the leader, to resign from one of its last three terms. Sometimes the
- * order is repeated. */
+/* Orders a process, usually the leader, to resign from its latest term or one of the two before.
+ * Sometimes the order is repeated. */
 static void order(struct storm *s, uint8_t rank)
 {
     uint8_t leader = world_in_charge(s->w);
@@ -355,7 +355,7 @@ static void remember(struct storm *s)
         s->heard[s->heards++ % REMEMBERED] = s->w->flight[0];
 }
 
-/* Runs the world up to `until` and returns true, or false as soon as `done` holds. */
+/* Runs the world. Returns true at `until`, or false as soon as `done` returns true. */
 static bool pass(struct storm *s, uint64_t until, bool (*done)(const struct world *w))
 {
     struct happening h;
@@ -555,7 +555,7 @@ void storm_run(const struct elect_config *c, enum storm_beyond beyond, uint64_t 
     dice_seed(&s.dice, seed, DICE_CRASH);
     s.kinds = draw_kinds(&s);
     world_init(s.w, c, &fine, seed, ELECT_NOBODY);
-    for (uint8_t rank = 0; rank < c->n; rank++) { /* clocks start at random times */
+    for (uint8_t rank = 0; rank < c->n; rank++) {
         elect_time says = (elect_time)below(&s, 1000 * lease);
         world_set_clock(s.w, rank, says, 0);
         elect_shift(&s.w->node[rank], says);

@@ -54,7 +54,6 @@ static void write_message(const struct counterexample *w, enum scenario_verb ver
     scenario_write_message(&w->writer, verb, from, to, t.bytes);
 }
 
-/* Returns the oldest message with this content. */
 static uint32_t find(const struct world *w, unsigned from, unsigned to,
                      const struct elect_message *m)
 {

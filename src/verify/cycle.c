@@ -22,7 +22,7 @@ struct walk {
     /* Search for the next required move. `from` is the previous world of each visited one. */
     uint32_t *from, *queue, first, last;
     uint32_t here, goal, home;
-    /* If true, the goal is any move that is not in `done`; otherwise it is the world `home`. */
+    /* With `any`, the goal is any move not in `done`; otherwise it is the world `home`. */
     bool found, any;
 };
 

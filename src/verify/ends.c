@@ -118,7 +118,7 @@ static void walk_from(struct walk *w, uint32_t world)
     }
 }
 
-/* Takes the last free worlds, of this thread first. Returns false if none is left. */
+/* Takes the last worlds not yet taken, this thread's own first. Returns false if none is left. */
 static bool take_last(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                       uint32_t *to)
 {

@@ -119,7 +119,7 @@ static void post(void *worker, const struct move *move, const struct row *row)
     explorer_note(w, row);
 }
 
-/* Takes the next free worlds of this level, of this thread first. Returns false if none is left. */
+/* Takes the next worlds of this level, this thread's own first. Returns false if none is left. */
 static bool next_chunk(struct explorer *x, unsigned me, unsigned *owner, uint32_t *from,
                        uint32_t *to)
 {

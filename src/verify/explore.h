@@ -36,12 +36,12 @@ struct outcome_of_exploration {
     struct finding finding[PROPERTY_COUNT];
     size_t bytes;
     double seconds;
-    enum property worst; /* violated by the history, if any */
+    enum property worst;
     unsigned moves;
-    unsigned after;    /* moves after the bad world that show the violation */
-    unsigned loop;     /* last moves that can repeat forever */
-    struct move *move; /* shortest bad history */
-    struct row *row;   /* its worlds: `moves` + 1 */
+    unsigned after; /* moves after the bad world that show the violation */
+    unsigned loop;  /* last moves that can repeat forever */
+    struct move *move;
+    struct row *row; /* the worlds of the history: `moves` + 1 */
 };
 
 /* Returns false if there is not enough memory to start. `space` stays valid for the

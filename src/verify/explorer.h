@@ -50,7 +50,7 @@ struct explorer {
 
 /* Results for a world, without further faults or new elections. */
 enum mark {
-    /* agreement, or a final world with all processes down, can be reached */
+    /* Agreement, or a final world with all processes down, can be reached. */
     MARK_REACHES = 1,
     MARK_ENDS = 2,   /* every history ends */
     MARK_CYCLES = 4, /* some history may never end */

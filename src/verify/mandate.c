@@ -2,7 +2,7 @@
  * The model of a mandate in the search.
  *
  * The network is a set of messages: any REQUEST, GRANT or RELEASE that was ever sent may arrive at
- * any time, any number of times, or never. No other messages are modelled. Instead, at any time, a
+ * any time, any number of times, or never. Other messages are not modelled. Instead, at any time, a
  * process may win an election, may learn from the answers to its PREVOTE that a majority would
  * grant, or may receive a REFUSE, because a voter has promised a larger term or because its own
  * term has ended. A restart loses everything that is not on disk.
@@ -100,7 +100,7 @@ static void settle_times(const struct question *q, struct elect_mandate *m)
 static void settle_candidacy(struct elect_mandate *m)
 {
     m->candidate.ayes = m->candidate.refused = m->leader.stale = 0;
-    m->candidate.asked = m->seen = 0; /* see hear_of() */
+    m->candidate.asked = m->seen = 0; /* hear_of() sets `seen` when needed */
     m->candidate.attempts = 0;
     m->candidate.prevote_round = 0;
     memset(m->candidate.wait, 0, sizeof m->candidate.wait);
@@ -121,7 +121,7 @@ static void settle_candidacy(struct elect_mandate *m)
     }
 }
 
-/* Any process may win an election at any time. */
+/* The election needs no state: any process may win at any time. */
 static void settle_election(struct elect_node *node)
 {
     node->state = ELECT_NORMAL;
@@ -136,7 +136,6 @@ static void settle_election(struct elect_node *node)
     node->mandate.presence.heir = ELECT_NOBODY;
 }
 
-/* Clears the presence, penalties and readiness of others. */
 static void settle_presence(struct elect_node *node)
 {
     struct elect_mandate *m = &node->mandate;
@@ -242,7 +241,7 @@ static void restart(const struct question *q, struct local *l, bool testament,
             .message = elect_testament(&q->config, l->node.me, saved.used, saved.incarnation)};
     struct elect_output ignored;
     elect_init(&q->config, &l->node, l->node.me, ELECT_NOBODY, &saved, NOW, &ignored);
-    l->disk = l->node.saved; /* with the new incarnation */
+    l->disk = l->node.saved;
     happen(q, l, ELECT_START, out);
 }
 

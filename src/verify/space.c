@@ -324,7 +324,6 @@ static struct change after(struct space *s, const struct seat *seat, uint32_t wh
     return o;
 }
 
-/* Loses a message in the mailbox or adds a copy of it. */
 static struct change mishap(struct space *s, const struct seat *seat, enum happening_kind kind,
                             unsigned k)
 {

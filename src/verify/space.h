@@ -45,15 +45,15 @@ struct question {
     /* Largest counter of a term, and rounds of each term that may arrive. */
     uint32_t max_term, max_rounds;
     uint32_t max_changes; /* largest version of the membership */
-    bool hand_over;       /* leaders may resign */
+    bool hand_over;
 };
 
 /* A world in unpacked form. Compared byte by byte: no padding, and unused entries are 0. */
 struct row {
     uint32_t seat[SPACE_MAX];
     union {
-        uint16_t begun; /* processes that began an election */
-        uint16_t late;  /* mandate: a term began with a token that was not the largest */
+        uint16_t begun;
+        uint16_t late; /* mandate: a term began with a token that was not the largest */
     };
     uint16_t cut;    /* one side of the cut; 0: no cut */
     uint16_t joined; /* processes down at first that have started */
@@ -140,7 +140,6 @@ static inline const struct change *change_next(const struct change *o)
     return (const struct change *)((const unsigned char *)o + change_size(o));
 }
 
-/* Shared by all threads. */
 struct space {
     struct question question;
     bool watched;         /* processes watch their leader, because faults are possible */
@@ -152,7 +151,7 @@ struct space {
     struct memo changes;          /* seat and event -> change */
     struct memo appends;          /* seat and message -> seat with that message */
     struct memo heartbeats;       /* leader's local value -> its heartbeat */
-    struct arena arena;           /* memory of all changes */
+    struct arena arena;
     atomic_uint seat_count;
     atomic_bool full; /* a mailbox or a table outgrew its limit: the result is incomplete */
 };
@@ -168,9 +167,9 @@ enum happening_kind {
     HAPPENS_EVENT, /* start, suspicion or timeout */
     HAPPENS_CRASH,
     HAPPENS_LETTER,
-    HAPPENS_LOSS,   /* the k-th message that could be received is lost */
-    HAPPENS_COPY,   /* the k-th message arrives twice */
-    HAPPENS_CUT,    /* messages in flight across the cut are lost */
+    HAPPENS_LOSS, /* the k-th message that could be received is lost */
+    HAPPENS_COPY, /* the k-th message arrives twice */
+    HAPPENS_CUT,
     HAPPENS_GRANTS, /* from here on only under a mandate: see mandate.c */
     HAPPENS_WIN,
     HAPPENS_STALE,

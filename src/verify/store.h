@@ -28,7 +28,7 @@ struct shelves {
 
 struct store {
     unsigned n, owners, width; /* `width`: bytes per seat, 2 to 4 */
-    bool budget;               /* worlds include the budget for faults */
+    bool budget;
     size_t max_bytes;
     struct shelves shelves[STORE_MAX_OWNERS];
     _Atomic uint64_t *slot, *old; /* half of the hash, and the world's number + 1 */
