@@ -20,8 +20,8 @@
 struct weather {
     uint32_t delay_min, delay_max; /* in ticks, uniform */
     uint32_t loss, duplicate;      /* probability for each copy, out of DICE_CERTAIN */
-    uint32_t garble;
-    bool reorder; /* messages on a link may overtake each other */
+    uint32_t garble;               /* probability that a copy is damaged */
+    bool reorder;                  /* messages on a link may overtake each other */
 };
 
 enum fate {

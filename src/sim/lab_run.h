@@ -54,7 +54,7 @@ struct lab {
     uint32_t n, buckets, delay_min, delay_max, duration[LAB_TIMERS];
     bool tells_all, tells_lower, bully, out_of_memory;
     struct dice dice;
-    size_t bytes;
+    size_t bytes; /* peak memory use */
 };
 
 struct lab_result {

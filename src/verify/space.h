@@ -52,8 +52,8 @@ struct question {
 struct row {
     uint32_t seat[SPACE_MAX];
     union {
-        uint16_t begun;
-        uint16_t late; /* mandate: a term began with a token that was not the largest */
+        uint16_t begun; /* processes that began an election */
+        uint16_t late;  /* mandate: a term began with a token that was not the largest */
     };
     uint16_t cut;    /* one side of the cut; 0: no cut */
     uint16_t joined; /* processes down at first that have started */
