@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH  64 /* datagrams that one call of send() passes to the kernel */
+#define BATCH  64 /* datagrams per system call */
 #define LENGTH 160
 
 static double now(void)
@@ -26,7 +26,7 @@ static double now(void)
 
 static unsigned long long random_bits(void)
 {
-    static unsigned long long state = 88172645463325252u; /* the seed of xorshift64 */
+    static unsigned long long state = 88172645463325252u; /* xorshift64 seed */
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;

@@ -73,7 +73,6 @@ static inline void bare_take(struct bare *b, struct lab_message m)
     }
 }
 
-/* Runs one election and returns its duration in seconds. */
 static double bare_run(uint32_t n, uint32_t delay_max, uint64_t seed, uint64_t *messages)
 {
     struct bare *b = calloc(1, sizeof *b);

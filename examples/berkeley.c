@@ -25,18 +25,18 @@
 #include <string.h>
 #include <time.h>
 
-/* The three durations below are in microseconds. */
-#define INTERVAL   250000  /* the time between two requests from the master */
-#define ROUND_TRIP 10000   /* slower answers are ignored, because they are too imprecise */
-#define CLOSE      1000000 /* clocks that differ by less count as close to each other */
+/* microseconds */
+#define INTERVAL   250000  /* between two requests from the master */
+#define ROUND_TRIP 10000   /* slower answers are too imprecise */
+#define CLOSE      1000000 /* clocks within this distance are close */
 
 #define MAX_CLOCKS 16
 
 struct message {
     char word[8]; /* ASK, TIME or ADJUST */
     uint64_t token;
-    int64_t stamp; /* the master's clock when it sent the ASK; answers repeat it */
-    int64_t value; /* TIME: the slave's time; ADJUST: what the slave must add to its clock */
+    int64_t stamp; /* the master's clock at the ASK; answers repeat it */
+    int64_t value; /* TIME: the slave's time; ADJUST: correction of the slave's clock */
 };
 
 static int64_t offset, drift, began;
@@ -49,7 +49,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Returns how far the simulated clock is ahead of the real clock. */
+/* Returns the simulated clock's lead over the real clock. */
 static int64_t error_now(void) { return offset + (now() - began) * drift / 1000000; }
 
 static struct sockaddr_in local_address(const char *port)
@@ -70,7 +70,7 @@ static void send_message(const struct sockaddr_in *to, struct message m)
 /* ---- a slave ---- */
 
 static uint64_t largest_token;
-static int64_t answered; /* stamp of the latest ASK; 0 once the clock is corrected */
+static int64_t answered; /* stamp of the latest ASK; 0 once corrected */
 
 static void take_order(const struct message *m, const struct sockaddr_in *master)
 {
@@ -93,13 +93,13 @@ static void take_order(const struct message *m, const struct sockaddr_in *master
 
 static struct {
     struct sockaddr_in address;
-    int64_t ahead;    /* how far this clock is ahead of the master's clock */
-} clocks[MAX_CLOCKS]; /* the first clock is the master's own */
+    int64_t ahead;    /* relative to the master's clock */
+} clocks[MAX_CLOCKS]; /* the master's own clock comes first */
 static unsigned count = 1;
-static int64_t asked; /* the stamp of the master's latest ASK */
+static int64_t asked; /* stamp of the latest ASK */
 
-/* Records the answer of a slave. The calculation assumes that the slave read its clock halfway
- * between the ASK of the master and the arrival of the answer. */
+/* Records a slave's answer, assuming that the slave read its clock halfway between the ASK and
+ * the arrival of the answer. */
 static void take_time(const struct message *m, const struct sockaddr_in *from)
 {
     int64_t time = now(), trip = time - m->stamp;
@@ -109,9 +109,8 @@ static void take_time(const struct message *m, const struct sockaddr_in *from)
     clocks[count++].ahead = m->value + trip / 2 - time - error_now();
 }
 
-/* Finds the largest set of clocks that are all close to one of them, and stores the mean of that
- * set. Returns false if the set contains at most half of all clocks, because a minority must not
- * outvote the rest. */
+/* Finds the largest set of clocks close to one of them, and returns its mean in `mean`. Returns
+ * false if it is no majority: a minority must not outvote the rest. */
 static bool average(unsigned all, int64_t *mean)
 {
     int64_t most = 0;
@@ -130,8 +129,8 @@ static bool average(unsigned all, int64_t *mean)
     return 2 * most > all;
 }
 
-/* Sends a correction to each slave that answered the latest request, and then asks all slaves for
- * their time again. */
+/* Corrects each slave that answered the latest request, then asks all slaves for their time
+ * again. */
 static void correct_and_ask(uint64_t token, char **ports, unsigned others)
 {
     int64_t mean = 0;
@@ -192,7 +191,7 @@ int main(int argc, char **argv)
         if (news[0].revents != 0)
             receive();
         if (news[1].revents != 0) {
-            elect_client_ask(client, 0, &answer); /* after an error, the old answer stays valid */
+            elect_client_ask(client, 0, &answer); /* on error, the old answer stays valid */
             if (!answer.leads)
                 elect_client_stopped(client);
         }
@@ -203,7 +202,7 @@ int main(int argc, char **argv)
         if (leads)
             correct_and_ask(answer.token, argv + 5, (unsigned)argc - 5);
         else
-            count = 1; /* discard the answers to requests from an earlier term as master */
+            count = 1; /* discard answers from an earlier term as master */
         printf("%+.3f ms, %s\n", (double)error_now() / 1000, leads ? "master" : "slave");
     }
 }

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE 100000 /* microseconds to wait for the daemon's answer */
-#define PAUSE    50     /* milliseconds between two pieces of work */
+#define PATIENCE 100000 /* microseconds to wait for the daemon */
+#define PAUSE    50     /* milliseconds between pieces of work */
 
 static volatile sig_atomic_t told_to_end;
 
@@ -24,10 +24,10 @@ static void end(int number)
     told_to_end = 1;
 }
 
-/* Does work that only a leader may do. This process can be suspended between its check of the
- * deadline and its work, and another member may lead when it continues. A real program therefore
- * passes the token to the store to which it writes. The store refuses a token that is smaller than
- * the largest token it has seen (see fenced.c). */
+/* Does work that only a leader may do. If this process is suspended between checking the
+ * deadline and working, another member may lead when it continues. A real program therefore
+ * passes the token to its store, which refuses any token below the largest one it has seen (see
+ * fenced.c). */
 static void work(const struct elect_client_answer *answer, int64_t left)
 {
     printf("works with token %" PRIu64 ", %" PRId64 " us left\n", answer->token, left);
@@ -41,8 +41,8 @@ static void print_if_changed(const char *line)
     snprintf(previous, sizeof previous, "%s", line);
 }
 
-/* Asks the daemon whether this member leads. If the call fails, `answer` still holds the previous
- * answer, which remains valid until its deadline. */
+/* Asks the daemon whether this member leads. On error, the previous answer stays valid until its
+ * deadline. */
 static void ask(struct elect_client *client, struct elect_client_answer *answer)
 {
     char line[512];
@@ -54,7 +54,7 @@ static void ask(struct elect_client *client, struct elect_client_answer *answer)
         snprintf(line, sizeof line, "does not lead %s (leader: %s)", answer->group,
                  answer->leader[0] != '\0' ? answer->leader : "unknown");
     print_if_changed(line);
-    if (!answer->leads) /* no work is in progress, so the next leader does not have to wait */
+    if (!answer->leads) /* no work is in progress: the next leader need not wait */
         elect_client_stopped(client);
 }
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         struct pollfd news = {.fd = elect_client_fd(client), .events = POLLIN};
         if (poll(&news, 1, PAUSE) == 1)
             ask(client, &answer);
-        /* Read the remaining time before each piece of work, because it shrinks continuously. */
+        /* Check before each piece of work. */
         int64_t left = elect_client_left(&answer);
         if (left > 0)
             work(&answer, left);

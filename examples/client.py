@@ -12,18 +12,17 @@ import sys
 
 
 class Answer(ctypes.Structure):
-    """Corresponds to struct elect_client_answer in elect-client.h."""
+    """struct elect_client_answer in elect-client.h."""
     _fields_ = [("token", ctypes.c_uint64), ("deadline", ctypes.c_int64), ("leads", ctypes.c_bool),
                 ("group", ctypes.c_char * 64), ("node", ctypes.c_char * 64), ("leader", ctypes.c_char * 64)]
 
 
 class ClientError(Exception):
-    """Raised if a call of the library fails. The text says why."""
+    """Raised when a library call fails."""
 
 
 class Client:
-    """A connection to the daemon on this machine. `answer` is the daemon's latest answer. `left` is computed anew on every
-    access."""
+    """A connection to the daemon on this machine. `answer` is the daemon's latest answer. `left` is computed on every access."""
 
     library = ctypes.CDLL("libelect-client.so.0")
     for name, result, arguments in (
@@ -54,27 +53,25 @@ class Client:
         self.handle = None
 
     def fileno(self):
-        """Returns a file descriptor for select or poll. When it becomes readable, call `ask`."""
+        """Returns a descriptor for select or poll. Call `ask` when it becomes readable."""
         return self.library.elect_client_fd(self.handle)
 
     def ask(self, patience=0.1):
-        """Asks the daemon whether this member leads, and waits at most `patience` seconds for the answer. If this fails, the
-        previous answer stays valid until its deadline."""
+        """Asks the daemon whether this member leads, waiting at most `patience` seconds. On error, the previous answer stays
+        valid until its deadline."""
         self.check(self.library.elect_client_ask(self.handle, int(patience * 1e6), self.answer))
 
     def span(self, seconds):
-        """Asks the daemon to promise leadership for at most `seconds` in its later answers. After a crash, the next leader then
-        waits at most this long."""
+        """Limits later promises of leadership to `seconds`. After a crash, the next leader waits at most this long."""
         self.library.elect_client_span(self.handle, int(seconds * 1e6))
 
     def stopped(self):
-        """Tells the daemon that the work has stopped, so that a hand-over does not have to wait for it. All earlier answers
-        become invalid."""
+        """Tells the daemon that the work has stopped, so that a hand-over need not wait. Invalidates all earlier answers."""
         self.answer = Answer()
         self.library.elect_client_stopped(self.handle)
 
     def resign(self, patience=1):
-        """Asks this member to hand leadership over to another member. Before the call, stop the work and call `stopped`."""
+        """Asks this member to hand leadership over. First stop the work and call `stopped`."""
         self.check(self.library.elect_client_resign(self.handle, int(patience * 1e6)))
 
     def check(self, error):
@@ -83,8 +80,7 @@ class Client:
 
     @property
     def left(self):
-        """Returns how much longer this member is certain to lead, in microseconds, or 0 if it does not lead. Read `left` before
-        every piece of work."""
+        """The microseconds for which this member is certain to lead, or 0. Read it before every piece of work."""
         return self.library.elect_client_left(self.answer)
 
 
@@ -97,7 +93,7 @@ def ask(client):
     answer = client.answer
     if answer.leads:
         return f"leads {answer.group.decode()} with token {answer.token}"
-    client.stopped()  # no work is in progress, so the next leader does not have to wait
+    client.stopped()  # no work is in progress: the next leader need not wait
     return f"does not lead {answer.group.decode()} (leader: {answer.leader.decode() or 'unknown'})"
 
 
@@ -113,7 +109,7 @@ def main():
                     print(line, flush=True)
                 previous = line
             left = client.left
-            if left > 0:  # a real program passes the token to its store, which refuses smaller tokens (fenced.c)
+            if left > 0:  # a real program passes the token to its store, which refuses smaller ones (fenced.c)
                 print(f"works with token {client.answer.token}, {left} us left", flush=True)
         leads = client.left > 0
         client.stopped()

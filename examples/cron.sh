@@ -20,12 +20,12 @@
 #                    leader, and protects the data if a job is killed too late
 set -u
 table=$1
-# The trap kills the latest background process, whose id is in $!. The shell sets $! immediately when run() starts a process. An
-# ordinary variable would be set too late if a signal arrived just after the fork.
+# The trap kills the latest background process. The shell sets $! as soon as run() starts it; an ordinary variable would be set
+# too late if a signal arrived just after the fork.
 trap '[ -z "${!:-}" ] || kill "$!"; exit 0' TERM INT
 
-# Runs a command in the background and waits for it. The shell handles signals while it waits, but would not handle them while a
-# command runs in the foreground.
+# Runs a command in the background and waits for it: the shell handles signals while it waits, but not while a command runs in the
+# foreground.
 run() {
     "$@" </dev/null 3<&- &
     wait "$!"

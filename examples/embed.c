@@ -28,10 +28,9 @@ static struct elect_member *member; /* for Elect */
 
 /* ---- for Elect: the callbacks and the start of the member ---- */
 
-/* Called when the leadership changes. If `works` is true, the member's time in office has ended,
- * and the work must stop before another member may lead. This program works only in another
- * callback of the same loop, so no work can be in progress here. The function therefore reports at
- * once that the work has stopped. */
+/* Called when the leadership changes. If `works` is true, the member's term has ended, and the
+ * work must stop before another member may lead. Here, the work runs only in another callback of
+ * the same loop, so it has already stopped. */
 static void leadership(void *context, const struct elect_news *news)
 {
     (void)context;
@@ -41,8 +40,8 @@ static void leadership(void *context, const struct elect_news *news)
     }
 }
 
-/* Called when the member cannot continue. Exit status 78 tells a service manager not to restart the
- * program, because a restart with the same state and configuration would fail again. */
+/* Called when the member cannot continue. Exit status 78 tells a service manager not to restart
+ * the program, because it would fail again with the same state and configuration. */
 static void failed(void *context, bool forbidden, const char *why)
 {
     fprintf(stderr, "embed: %s\n", why);
@@ -62,9 +61,8 @@ static void configure(char **ports, unsigned count, struct elect_peer *peers,
                                  .sin_port = htons((uint16_t)strtoul(ports[i], NULL, 10)),
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     }
-    /* The times are in microseconds. Delivering a message takes at most 20 ms, and processing it
-     * takes at most another 20 ms. The lease lasts 1 s and is renewed every 200 ms. A clock may run
-     * at most 1 % too fast or too slow. */
+    /* Times are in microseconds: at most 20 ms to deliver a message and 20 ms to process it; a
+     * lease of 1 s, renewed every 200 ms. Clocks run at most 1 % too fast or too slow. */
     snprintf(group->name, sizeof group->name, "main");
     elect_config_init(&group->config, ELECT_BULLY, ids, count, 20000, 20000);
     elect_config_mandate(&group->config, 1000000, 200000, 10000, 1);
@@ -100,15 +98,15 @@ static void become_member(uv_loop_t *loop, unsigned count, char **argv)
                                            .context = loop};
     configure(argv + 3, count, peers, &group);
     snprintf(state, sizeof state, "member-%u.state", options.id);
-    /* Create the state file only once. If a member has lost its state file, do not create a new
-     * one, but set options.lost. The member then asks the other members what it had promised. */
+    /* Create the state file only once. If a member has lost it, set options.lost instead: the
+     * member then asks the others what it had promised. */
     if (read_key(argv[2], &options.key[0]) &&
         (access(state, F_OK) == 0 ||
          elect_member_create(state, options.cluster, options.id, why, sizeof why)))
         member = elect_member_start(&options, &forbidden, why, sizeof why);
     if (member == NULL) {
         fprintf(stderr, "embed: %s\n", why);
-        exit(forbidden ? 78 : 75); /* 75 means that a later attempt may succeed */
+        exit(forbidden ? 78 : 75); /* 75: a later attempt may succeed */
     }
 }
 
@@ -134,7 +132,7 @@ static void signalled(uv_signal_t *handle, int number)
     struct elect_input in = elect_resigns(ELECT_NOBODY, elect_uv_now()); /* for Elect */
     (void)number;
     uv_signal_stop(handle);
-    elect_member_tell(member, 0, &in);                  /* for Elect; a follower ignores it */
+    elect_member_tell(member, 0, &in);                  /* for Elect; ignored by a follower */
     uv_timer_start(&pulse, end_when_handed_over, 0, 1); /* for Elect, instead of uv_stop() */
 }
 

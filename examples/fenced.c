@@ -35,11 +35,11 @@
 #define USAGE   64
 #define FAILED  74
 
-static char draft[4096]; /* the file with the new content, before it is renamed to FILE */
+static char draft[4096]; /* new content, before it is renamed to FILE */
 
 static void discard_draft(void) { unlink(draft); }
 
-/* Returns the token that `text` contains, or 0 if `text` is not a token. */
+/* Returns the token in `text`, or 0 if there is none. */
 static uint64_t parse_token(const char *text)
 {
     errno = 0;
@@ -47,8 +47,8 @@ static uint64_t parse_token(const char *text)
     return errno == 0 && text[strspn(text, "0123456789")] == '\0' ? token : 0;
 }
 
-/* Copies standard input to a temporary file. This happens before the program takes the lock, so
- * that slow input does not delay other writers. */
+/* Copies standard input to a temporary file, before taking the lock: slow input must not delay
+ * other writers. */
 static void write_draft(uint64_t token)
 {
     char text[4096];
@@ -66,7 +66,7 @@ static void write_draft(uint64_t token)
     fclose(file);
 }
 
-/* Locks the file at `path`. The kernel releases the lock when this process exits. */
+/* Locks a file until this process exits. */
 static void lock(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -74,7 +74,7 @@ static void lock(const char *path)
         err(FAILED, "%s", path);
 }
 
-/* Returns the token in the first line of the file, or 0 if there is no file yet. */
+/* Returns the token in the first line of the file, or 0 if there is no file. */
 static uint64_t largest_token(const char *path)
 {
     char line[32] = "";

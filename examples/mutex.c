@@ -40,14 +40,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The next three durations are in microseconds. */
-#define SPAN   1000000 /* the longest duration of a grant */
-#define REPEAT 50000   /* the time between two REQUESTs from a process */
+/* microseconds */
+#define SPAN   1000000 /* longest grant */
+#define REPEAT 50000   /* between two REQUESTs of a process */
 #define MARGIN 200000  /* CMD is killed this long before its grant ends */
 
-/* the longest queue; a process that finds it full repeats its REQUEST until there is room */
+/* if full, processes repeat their REQUEST until there is room */
 #define QUEUE 64
-#define LOST  75 /* the exit status if CMD had to be killed */
+#define LOST  75 /* exit status if CMD had to be killed */
 
 static int64_t now(void)
 {
@@ -65,15 +65,15 @@ static struct sockaddr_in local_address(const char *port)
 
 /* ---- the coordinator ---- */
 
-/* The queue of processes that want the lock. Only the first one receives grants. A process that has
- * been silent for SPAN is removed from the queue, because its grant must have ended by then. */
+/* Processes that want the lock. Only the first one receives grants. One that has been silent for
+ * SPAN is removed, because its grant must have ended. */
 static struct requester {
     uint64_t id;
-    int64_t heard; /* when its latest REQUEST arrived */
+    int64_t heard; /* time of its latest REQUEST */
 } queue[QUEUE];
 static unsigned waiting;
 
-/* Removes process `id` from the queue, and also each process that has been silent for too long. */
+/* Removes process `id`, and all processes that have been silent for too long. */
 static void remove_requesters(uint64_t id, int64_t time)
 {
     unsigned kept = 0;
@@ -83,8 +83,7 @@ static void remove_requesters(uint64_t id, int64_t time)
     waiting = kept;
 }
 
-/* Adds process `id` to the queue of the lock, if there is room. Returns true if the process is now
- * the first one. */
+/* Queues process `id` if there is room. Returns true if it is first. */
 static bool is_first(uint64_t id, int64_t time)
 {
     unsigned place = 0;
@@ -97,9 +96,9 @@ static bool is_first(uint64_t id, int64_t time)
     return place == 0;
 }
 
-/* Answers one message. A GRANT starts at the time in the REQUEST, which the requester read from its
- * own clock when it sent the REQUEST. If the GRANT arrives late, the requester therefore has less
- * time, but never believes that it has more time than it was granted. */
+/* Answers one message. A GRANT counts from the time in the REQUEST, read from the requester's
+ * own clock. If the GRANT is late, the requester has less time, but never believes that it has
+ * more. */
 static void serve(int sock, const struct elect_client_answer *answer)
 {
     struct sockaddr_in from;
@@ -124,9 +123,8 @@ static void coordinate(int sock, struct elect_client *client)
     struct elect_client_answer answer = {0};
     struct pollfd news[] = {{.fd = sock, .events = POLLIN},
                             {.fd = elect_client_fd(client), .events = POLLIN}};
-    /* A previous server process on this machine may have granted the lock just before it stopped.
-     * This entry of the queue belongs to no process. It keeps the lock reserved until such a grant
-     * must have ended. */
+    /* An earlier server on this machine may have granted the lock just before it stopped. This
+     * entry belongs to no process, and reserves the lock until such a grant must have ended. */
     queue[waiting++] = (struct requester){.id = UINT64_MAX, .heard = now()};
     elect_client_span(client, SPAN);
     while (poll(news, 2, -1) > 0) {
@@ -134,19 +132,17 @@ static void coordinate(int sock, struct elect_client *client)
             serve(sock, &answer);
         if (news[1].revents == 0)
             continue;
-        elect_client_ask(client, 0, &answer); /* after an error, the old answer stays valid */
+        elect_client_ask(client, 0, &answer); /* on error, the old answer stays valid */
         remove_requesters(0, now());
         if (!answer.leads && waiting == 0)
-            /* All grants of the lock have ended, so the next leader does not have to wait for
-             * them. */
+            /* All grants have ended: the next leader need not wait for them. */
             elect_client_stopped(client);
     }
 }
 
 /* ---- a process that wants the lock ---- */
 
-/* Sends a message to all servers, because a process that wants the lock does not know which server
- * is the coordinator. */
+/* Sends a message to all servers, because any of them may be the coordinator. */
 static void send_all(int sock, char **ports, const char *word, uint64_t id)
 {
     char text[64];
@@ -157,9 +153,9 @@ static void send_all(int sock, char **ports, const char *word, uint64_t id)
     }
 }
 
-/* Reads one message. Returns the new deadline of the grant, or `deadline` (the current one) if the
- * message does not extend the grant. A GRANT that arrives after the current deadline does not
- * extend the grant, because another process may have held the lock in the meantime. */
+/* Reads one message. Returns the grant's new deadline, or `deadline` if it stays the same. A
+ * GRANT that arrives after the deadline does not count, because another process may have held
+ * the lock since. */
 static int64_t receive_grant(int sock, int64_t deadline, bool is_running)
 {
     char text[128] = "", token[24], grant[24];
@@ -178,8 +174,7 @@ static pid_t start(char **command)
     pid_t child = fork();
     if (child < 0)
         err(1, "cannot fork");
-    /* Both the parent and the child call setpgid, because either of them may be the first to
-     * run. */
+    /* Both parent and child call setpgid, because either may run first. */
     setpgid(child, child);
     if (child > 0)
         return child;
@@ -203,15 +198,15 @@ static int lock(int sock, char **ports, char **command)
         poll(news, 2, REPEAT / 10000);
         if (news[0].revents != 0)
             deadline = receive_grant(sock, deadline, child != 0);
-        before = time; /* the last time at which more than MARGIN was left */
+        before = time; /* more than MARGIN was left at this time */
         time = now();
         if (child == 0 && time < deadline - MARGIN) {
             child = start(command);
             news[1].fd = pidfd_open(child, 0);
         }
     }
-    kill(-child, SIGKILL); /* kills CMD and its children; its id stays reserved until waitpid */
-    time = now();          /* CMD and its children have stopped at this time */
+    kill(-child, SIGKILL); /* with its children; the pid stays reserved until waitpid */
+    time = now();          /* CMD has stopped */
     waitpid(child, &status, 0);
     send_all(sock, ports, "RELEASE", id);
     if (time >= deadline)

@@ -1,4 +1,4 @@
-/* Records when a contender claims to lead; claim.h describes the file of claims. */
+/* See claim.h. */
 #include "claim.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 static int file = -1;
 static bool leading, contending;
-static uint64_t last; /* when the latest claim was recorded */
+static uint64_t last; /* time of the latest sample */
 
 _Noreturn void claim_give_up(const char *what, const char *why)
 {
@@ -38,7 +38,7 @@ static void note(char what, uint64_t at)
 
 void claim_open(const char *path)
 {
-    prctl(PR_SET_TIMERSLACK, 1000); /* limits timer delays to 1000 ns */
+    prctl(PR_SET_TIMERSLACK, 1000); /* nanoseconds */
     file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0)
         claim_give_up(path, strerror(errno));
@@ -88,7 +88,7 @@ int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience)
     int64_t longest = leading && (patience < 0 || patience > CLAIM_EVERY) ? CLAIM_EVERY : patience;
     struct timespec t = {.tv_sec = longest / 1000000000, .tv_nsec = longest % 1000000000};
     int found = ppoll(fds, count, longest < 0 ? NULL : &t, NULL);
-    /* After an event, the contender may no longer lead, so no sample is recorded. */
+    /* After an event, the contender may no longer lead: no sample. */
     if (leading && found == 0)
         sample();
     return found;

@@ -15,26 +15,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLAIM_EVERY 800000 /* nanoseconds between two samples */
+#define CLAIM_EVERY 800000 /* nanoseconds between samples */
 
 uint64_t claim_now(void);
 void claim_open(const char *path);
-void claim_ready(void); /* calls after the first have no effect */
+void claim_ready(void); /* only the first call has an effect */
 void claim_set(bool leads);
 bool claim_leads(void);
 
-/* Records that the contender claimed to lead at the time `at`, which may be in the recent past. */
+/* Records that the contender led at the time `at`, possibly in the recent past. */
 void claim_at(uint64_t at);
 
-/* Records that the contender stopped leading at the time `at`. If its latest claim is later than
- * `at`, the time of that claim is recorded instead. */
+/* Records that the contender stopped leading at `at`, or at its latest claim if that is later. */
 void claim_end(uint64_t at);
 
-/* Works like poll(), but also records samples while this contender leads. `patience` is the time
- * limit in nanoseconds, and -1 means no limit. */
+/* Like poll(), but also records samples while this contender leads. `patience` is in
+ * nanoseconds; -1 waits forever. */
 int claim_poll(struct pollfd *fds, nfds_t count, int64_t patience);
 
-/* Prints an error message, and exits with status 1. */
 _Noreturn void claim_give_up(const char *what, const char *why);
 
 #endif

@@ -37,7 +37,7 @@ class Corosync(Peer):
             shared=f"shared-{node}")
 
     def crash(self, node, lane):
-        """Kills corosync and the contender with kill -9, because the contender cannot work without corosync."""
+        """kill -9 of corosync and of the contender, which cannot work without it."""
         self.testbed.kill(self.process.pop(node), self.process.pop((node, lane)))
         self.claims[node, lane].died()
 
@@ -46,8 +46,7 @@ class Corosync(Peer):
         self.contend(node, lane)
 
     def crash_client(self, node, lane):
-        """Kills only the contender with kill -9. The corosync on its machine notices that the connection was closed, and tells
-        the other machines."""
+        """kill -9 of the contender only. The local corosync sees the closed connection and tells the other machines."""
         super().crash(node, lane)
 
     def repair_crash_client(self, node, lane):

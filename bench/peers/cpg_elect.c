@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RETRY 20000000 /* nanoseconds between two attempts to connect to corosync */
+#define RETRY 20000000 /* nanoseconds between attempts to connect */
 
 static unsigned all;
 static uint32_t self;

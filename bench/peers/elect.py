@@ -14,7 +14,7 @@ PORT = 7400
 
 class Elect(Peer):
     contenders = ("elect_claim", "work_claim")
-    rest = 2.0          # a member that has just started grants nothing for a lease, which must not be part of the time
+    rest = 2.0          # a member grants nothing during the first lease after its start
 
     def __init__(self, build, name, title, fault="crash", settings="", works=False):
         super().__init__(build)
@@ -28,8 +28,8 @@ class Elect(Peer):
         return subprocess.run([self.binary, "--version"], capture_output=True, text=True).stdout.split()[-1]
 
     def prepare(self):
-        """Creates the cluster with loopback addresses, so that elect init does not wait for answers from other machines. Then
-        replaces these addresses with the real addresses of the machines."""
+        """Creates the cluster with loopback addresses, so that elect init does not wait for other machines, then inserts the real
+        ones."""
         self.conf = self.testbed.folder / "elect.conf"
         words = [f"{node}=127.0.0.1:{PORT + i}" for i, node in enumerate(NODES)]
         made = subprocess.run([self.binary, "init", "-q", "-c", self.conf, "--new-cluster", *words], capture_output=True,
@@ -51,8 +51,7 @@ class Elect(Peer):
         wait_for("the run sockets of the daemons", lambda: all(self.socket(node, "run").exists() for node in NODES), 10)
 
     def contend(self, node, lane):
-        """Starts elect_claim and elect run once for each machine. If the daemon crashes, both continue to run and wait until it
-        is restarted."""
+        """Starts elect_claim and elect run once per machine. If the daemon crashes, both wait until it is restarted."""
         if (node, lane) in self.process:
             return
         asks = [self.program("elect_claim").resolve(), self.claims_file(node, lane), self.socket(node, "run"), "main"]
@@ -62,16 +61,15 @@ class Elect(Peer):
         self.process[node, lane] = self.process["run", node, lane] if self.works else self.testbed.spawn(node, *asks)
 
     def settled(self, lane):
-        """Returns the machine of the leader if exactly one contender leads, and None otherwise. If the commands of elect run record
-        the claims, a waiting contender counts as ready, because its command has not started and cannot record anything yet."""
+        """Returns the leader's machine if exactly one contender leads, and None otherwise. If commands of elect run record the
+        claims, waiting contenders count as ready, because their commands have not started yet."""
         if not self.works:
             return super().settled(lane)
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         return leaders[0] if len(leaders) == 1 else None
 
     def crash(self, node, lane):
-        """Kills only the member with kill -9. The trial measures how fast the others react to the release message that the member's
-        guardian sends."""
+        """kill -9 of the member only. The others react to the release message that its guardian sends."""
         os.kill(member_of(self.process[node].pid), signal.SIGKILL)
 
     def repair_crash(self, node, lane):
@@ -80,22 +78,22 @@ class Elect(Peer):
         self.boot(node)
 
     def crash_of_both(self, node, lane):
-        """Kills the member and its guardian with kill -9. Both belong to one process group."""
+        """kill -9 of the member and its guardian, which share a process group."""
         self.testbed.kill(self.process.pop(node))
 
     def repair_crash_of_both(self, node, lane):
         self.boot(node)
 
     def resign(self, node, lane):
-        """Starts elect resign, which exits when another member leads."""
+        """Starts elect resign, which exits once another member leads."""
         self.process["resign"] = self.testbed.spawn(node, self.binary.resolve(), "resign", "-c", self.conf, "--id", node)
 
     def since(self, node, lane, struck):
-        """Returns the time from which there is no leader. A leader that resigns leads until its last claim ends."""
+        """Returns when the time without a leader begins. A leader that resigns leads until its last claim ends."""
         return self.claims[node, lane].read().spans[-1][1] if self.fault == "resign" else struck
 
     def repair_resign(self, node, lane):
-        """Waits until elect resign exits, which shows that another member leads."""
+        """Waits for elect resign, which exits once another member leads."""
         command = self.process.pop("resign")
         wait_for("the end of elect resign", lambda: command.poll() is not None, 10)
         self.testbed.processes.remove(command)

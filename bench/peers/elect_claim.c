@@ -21,7 +21,7 @@
 
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* Connects to the daemon. Repeats the attempt until it succeeds. */
+/* Retries until it succeeds. */
 static int connect_to_daemon(void)
 {
     const struct timespec pause = {.tv_nsec = CLAIM_EVERY};

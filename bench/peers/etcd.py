@@ -13,14 +13,14 @@ import threading
 import time
 
 CLIENTS, PEERS = 2379, 2380
-EVERY = 0.0007      # seconds between two samples of a claim: less than a millisecond even with the overhead of Python
+EVERY = 0.0007      # seconds between samples: below a millisecond even with Python's overhead
 WORD = "the-leader"
 
 
 # ---- the contender ----
 
 def call(address, path, patience, **body):
-    """Sends a request to the JSON gateway of etcd. Returns the answer, or None after an error."""
+    """Sends a request to etcd's JSON gateway. Returns the answer, or None after an error."""
     connection = http.client.HTTPConnection(address, CLIENTS, timeout=patience)
     try:
         connection.request("POST", path, json.dumps(body))
@@ -37,12 +37,11 @@ def boottime():
 
 
 class Lease:
-    """A lease that etcd has granted to a contender. A contender that has lost its lease asks for a new one, and lets the old
-    one expire."""
+    """A lease granted by etcd. A contender that loses its lease lets it expire and asks for a new one."""
 
     def __init__(self, address, granted, before):
         self.address, self.id, self.ttl = address, granted["ID"], int(granted["TTL"])
-        self.until = before + self.ttl  # counted from the time before the request, so that the lease certainly lasts until then
+        self.until = before + self.ttl  # counted from before the request: the lease lasts at least this long
         self.elected = self.lost = False
 
     def holds(self):
@@ -59,8 +58,8 @@ class Lease:
                 self.until = before + int(said["TTL"])
 
     def campaign(self, election):
-        """Waits until this contender leads. After an error, the lease counts as lost, because the contender is no longer a
-        candidate with this lease."""
+        """Waits until this contender leads. After an error, it is no longer a candidate with this lease, so the lease counts as
+        lost."""
         name, value = (base64.b64encode(text.encode()).decode() for text in (election, WORD))
         self.elected = call(self.address, "/v3/election/campaign", None, name=name, lease=self.id, value=value) is not None
         self.lost |= not self.elected
@@ -75,12 +74,12 @@ class Contender:
         os.write(self.file, f"{kind} {time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000}\n".encode())
 
     def contend(self):
-        """Obtains a lease and competes for leadership with it, until the lease is lost."""
+        """Obtains a lease and competes with it until the lease is lost."""
         self.note("b")
         before = boottime()
         granted = call(self.address, "/v3/lease/grant", 2, TTL=self.ttl)
         if granted is None:
-            time.sleep(0.1)  # etcd is not running yet, or has no quorum
+            time.sleep(0.1)  # etcd is not running, or has no quorum
             return
         lease = Lease(self.address, granted, before)
         print(f"granted {lease.ttl}", flush=True)
@@ -110,7 +109,7 @@ from testbed import NODES, Peer, wait_for  # noqa: E402: the contender does not 
 class Etcd(Peer):
     package = "etcd-server"
     programs = ("etcd",)
-    options = ()        # options of the servers
+    options = ()
 
     def boot(self, node):
         where = self.testbed.address(node)
@@ -137,7 +136,7 @@ class EtcdCommand(Etcd):
     slow, lanes, phase, limit = True, 20, 20.0, 120
 
     def prepare(self):
-        self.complete = set()   # lanes in which all three contenders compete
+        self.complete = set()   # lanes with all three contenders competing
 
     def contend(self, node, lane):
         self.complete.discard(lane)
@@ -148,8 +147,8 @@ class EtcdCommand(Etcd):
         self.process[node, lane] = command
 
     def settled(self, lane):
-        """Returns the machine of the leader if exactly one contender leads and all three compete, and None otherwise. A waiting
-        contender prints nothing, so this method looks for its key in etcd."""
+        """Returns the leader's machine if exactly one contender leads and all three compete, and None otherwise. Waiting
+        contenders print nothing, so this looks for their keys in etcd."""
         leaders = [node for node in NODES if self.claims[node, lane].read().leads]
         if len(leaders) == 1 and lane not in self.complete:
             keys = self.control(leaders[0], "get", "--prefix", "--keys-only", f"lane-{lane}/").stdout.split()
@@ -158,8 +157,8 @@ class EtcdCommand(Etcd):
 
 
 class EtcdGateway(Etcd):
-    """Measures etcd through its JSON gateway. The contender asks for a lease of one second, and the notes below the row show the
-    length of the lease that etcd granted."""
+    """etcd through its JSON gateway. The contender asks for a lease of one second; the notes below the row show what etcd
+    granted."""
     phase, rest = 2.0, 1.0
 
     def __init__(self, build, name, title, options=(), fault="crash"):

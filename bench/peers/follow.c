@@ -43,6 +43,6 @@ int main(int count, char **argument)
             break;
         take(text, (size_t)got, argument[2]);
     }
-    claim_end(0); /* 0: the claim ended with its last sample */
+    claim_end(0); /* 0: ended with its last sample */
     return 0;
 }

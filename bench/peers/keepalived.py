@@ -5,10 +5,10 @@ import re
 
 from testbed import NODES, Peer
 
-ADDRESS = "10.77.0.100"     # the virtual address, which the leader has
+ADDRESS = "10.77.0.100"     # virtual address of the leader
 PRIORITIES = (150, 100, 50)
-# keepalived writes the name of the instance and then its state. This pattern matches the state MASTER and also
-# MASTER_RX_LOWER_PRI, the state of a master that has received a message with a lower priority.
+# keepalived writes the instance's name, then its state. This matches both MASTER and MASTER_RX_LOWER_PRI, the state of a master
+# that has received a lower priority.
 MASTER = '" MASTER'
 
 
@@ -27,8 +27,8 @@ class Keepalived(Peer):
             setattr(self, key, value)
 
     def contend(self, node, lane):
-        """Starts keepalived, which is both the server and the contender. keepalived writes its state to a pipe at each change.
-        When keepalived exits, the reader of the pipe sees the end of the input."""
+        """Starts keepalived, which is both server and contender. It writes its state to a pipe at each change. The pipe's reader
+        sees the end of its input when keepalived exits."""
         folder = self.testbed.folder
         pipe, conf = folder / f"{node}.pipe", folder / f"{node}.conf"
         if not pipe.exists():
@@ -40,7 +40,7 @@ class Keepalived(Peer):
             f"{interval}  virtual_ipaddress {{\n    {ADDRESS}/24\n  }}\n}}\n")
         self.process[node, lane] = self.testbed.spawn(
             node, "keepalived", "--dont-fork", "--log-console", "--vrrp", "--use-file", conf, own_run=True)
-        # To open the pipe for reading, the shell has to wait until keepalived opens it for writing.
+        # The shell opens the pipe itself, because the open waits until keepalived opens it for writing.
         self.testbed.spawn(node, "sh", "-c", 'pipe=$1; shift; exec "$@" <"$pipe"', "sh", pipe,
                           self.program("follow").resolve(), self.claims_file(node, lane), MASTER)
 
@@ -49,8 +49,7 @@ class Keepalived(Peer):
         return re.search(rf"\b{re.escape(ADDRESS)}/", shown) is not None
 
     def crash(self, node, lane):
-        """Kills keepalived and its child process together with kill -9. If only the child were killed, keepalived would start
-        it again."""
+        """kill -9 of keepalived and its child. keepalived would restart the child if only that were killed."""
         super().crash(node, lane)
         self.kills += 1
 

@@ -19,7 +19,7 @@ from lib.namespace_cluster import home, run  # noqa: E402
 from lib.processes import die_with_parent  # noqa: E402
 
 NODES = ("a", "b", "c")
-LOOK = 0.002  # seconds between two reads of the claims; the times of events are in the claims themselves
+LOOK = 0.002  # seconds between reads of the claims; these contain the times of events themselves
 CUT = """table inet cut {
     chain input {
         type filter hook input priority 0
@@ -34,7 +34,7 @@ CUT = """table inet cut {
 
 
 class Claims:
-    """The claims of one contender (see claim.h), as the spans of time during which it claimed to lead."""
+    """A contender's claims (see claim.h), as the spans of time when it claimed to lead."""
 
     def __init__(self, path):
         self.path, self.at, self.rest = path, 0, b""
@@ -54,8 +54,8 @@ class Claims:
         return self
 
     def take(self, kind, time_):
-        """Adds one sample. Two claims are joined unless a sample between them ends the first: the contender believed that it led
-        during the whole time, even if it was suspended for a part of it."""
+        """Adds one sample. Successive claims form one span: the contender believed that it led all the time, even if it was
+        suspended."""
         if kind == b"c" and not self.leads:
             self.spans.append([time_, time_])
         elif self.leads and kind in b"ce":
@@ -64,17 +64,17 @@ class Claims:
         self.leads = kind == b"c" or (self.leads and kind not in b"eb")
 
     def died(self):
-        """Records that the contender was killed. Its claim to lead ended with its last sample."""
+        """Records that the contender was killed. Its claim ends with its last sample."""
         self.read()
         self.is_ready = self.leads = False
 
     def first_since(self, begin):
-        """Returns the first time at or after `begin` at which the contender claimed to lead, or None if there is none."""
+        """Returns the first time from `begin` on when the contender claimed to lead, or None."""
         return next((max(start, begin) for start, end in self.spans if end >= begin), None)
 
 
 def overlap(all_spans, begin, end):
-    """Returns the time between `begin` and `end` during which at least two contenders claimed to lead, in microseconds."""
+    """Returns the microseconds between `begin` and `end` when at least two contenders claimed to lead."""
     edges = []
     for spans in all_spans:
         for first, last in spans:
@@ -89,7 +89,7 @@ def overlap(all_spans, begin, end):
 
 
 class Testbed:
-    """Three machines, a folder for their files, and the processes that run on them."""
+    """Three machines, a folder for their files, and their processes."""
 
     def __init__(self):
         self.owner = os.getpid()
@@ -128,15 +128,15 @@ class Testbed:
         return run("nsenter", f"--net=/run/netns/{self.space(node)}", *command, text=text, check=check)
 
     def arm_cut(self, node):
-        """Starts nft and writes its commands to it, but keeps the pipe open, so that nft does not carry them out yet. If nft
-        were started at the time of the fault, its start would take longer than some of the measured times."""
+        """Starts nft and writes its commands, but keeps the pipe open so that nft waits. Starting nft at the time of the fault
+        would take longer than some of the measured times."""
         armed = self.spawn(node, "nft", "-f", "-", stdin=subprocess.PIPE)
         armed.stdin.write(CUT.encode())
         armed.stdin.flush()
         return armed
 
     def cut(self, armed):
-        """Drops every packet to and from the machine. Its network interface stays up."""
+        """Drops all packets to and from the machine. Its interface stays up."""
         armed.stdin.close()
         if armed.wait() != 0:
             raise Failure("nft failed: the machine is not cut off")
@@ -146,10 +146,9 @@ class Testbed:
         self.inside(node, "nft", "delete", "table", "inet", "cut")
 
     def spawn(self, node, *command, own_run=False, shared=None, log=None, **more):
-        """Starts a process on a machine, in the folder of the testbed. The process leads its own process group, so that `kill`
-        also kills its children. With `own_run`, the process has a /run of its own, for daemons that keep one file there for the
-        whole machine. `shared` names a folder of the testbed that the process sees as /dev/shm, and that is removed with the
-        testbed. Such a process needs relative paths, because its /dev/shm may hide the folder of the testbed."""
+        """Starts a process on a machine, in the testbed's folder, as leader of its own process group. With `own_run`, it gets its
+        own /run, for daemons that keep one file there per machine. `shared` names a folder of the testbed that it sees as
+        /dev/shm; the process then needs relative paths, because its /dev/shm may hide the testbed's folder."""
         words = list(map(str, command))
         mounts = ["mount -t tmpfs tmpfs /run"] if own_run else []
         mounts += [f"mount --bind {shared} /dev/shm"] if shared else []
@@ -164,7 +163,7 @@ class Testbed:
         return process
 
     def kill(self, *processes):
-        """Kills the process groups of these processes, and waits until the processes have exited."""
+        """Kills the process groups of these processes, and waits for the processes."""
         for process in processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -198,26 +197,26 @@ class Peer:
     the same time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and
     `crash` (how to crash the leader)."""
 
-    name = ""           # the word that selects this peer with --only
-    title = ""          # the text in the table
-    fault = "crash"     # the method that injects the fault into the leader
-    package = None      # the Debian package, for the version
-    programs = ()       # programs that must be in the path
-    contenders = ()     # contenders that must have been built
-    slow = False        # the number of trials is that of --slow-trials
+    name = ""           # for --only
+    title = ""          # in the table
+    fault = "crash"     # method that injects the fault into the leader
+    package = None      # Debian package, for the version
+    programs = ()       # required in the path
+    contenders = ()     # programs that must have been built
+    slow = False        # use the number of trials of --slow-trials
     lanes = 1
-    phase = 1.0         # seconds over which the faults are spread: longer than any period of the peer
-    rest = 0.5          # seconds for which one contender alone must lead before the fault
-    calm = 0.3          # seconds for which one contender alone must lead before a trial is over
-    hold = 5.0          # seconds after which a trial ends even if two contenders still claim
-    limit = 60          # seconds within which a new leader must appear
+    phase = 1.0         # seconds over which faults are spread: longer than any period of the peer
+    rest = 0.5          # seconds with one leader before the fault
+    calm = 0.3          # seconds with one leader before a trial is over
+    hold = 5.0          # seconds until a trial ends even with two leaders
+    limit = 60          # seconds for a new leader to appear
 
     def __init__(self, build):
         self.build = pathlib.Path(build)
         self.testbed, self.process, self.notes = None, {}, []
 
     def missing(self):
-        """Returns the reason why this peer cannot be measured here, or None."""
+        """Returns why this peer cannot be measured here, or None."""
         for program in self.programs:
             if shutil.which(program) is None:
                 return f"{program} is not installed: run make deps-failover"
@@ -251,10 +250,10 @@ class Peer:
                 self.contend(node, lane)
 
     def prepare(self):
-        """Writes configuration files. This method is called before any process is started."""
+        """Writes configuration files, before any process starts."""
 
     def boot(self, node):
-        """Starts the server process on a machine."""
+        """Starts a machine's server."""
 
     def wait_until_ready(self):
         """Waits until the servers accept contenders."""
@@ -267,8 +266,7 @@ class Peer:
         return self.claims[node, lane].path
 
     def settled(self, lane):
-        """Returns the machine of the leader, provided that all contenders are ready and exactly one of them leads. Otherwise,
-        returns None."""
+        """Returns the leader's machine if all contenders are ready and exactly one leads, and None otherwise."""
         of_lane = {node: self.claims[node, lane].read() for node in NODES}
         leaders = [node for node, one in of_lane.items() if one.leads]
         return leaders[0] if len(leaders) == 1 and all(one.is_ready for one in of_lane.values()) else None
@@ -293,22 +291,22 @@ class Peer:
         self.testbed.heal(node)
 
     def arm(self, node, lane):
-        """Prepares the fault in advance, so that injecting it takes almost no time."""
+        """Prepares the fault, so that injecting it takes almost no time."""
         getattr(self, f"arm_{self.fault}", lambda *unused: None)(node, lane)
 
     def disarm(self):
-        """Cancels a prepared fault, because another contender leads now."""
+        """Cancels a prepared fault after a change of leader."""
         if "cut" in self.process:
             self.testbed.kill(self.process.pop("cut"))
 
     def strike(self, node, lane):
-        """Injects the fault into the leader, and returns the time of the fault."""
+        """Injects the fault into the leader, and returns the time."""
         at = now()
         getattr(self, self.fault)(node, lane)
         return at
 
     def since(self, node, lane, struck):
-        """Returns the time from which there is no leader."""
+        """Returns when the time without a leader begins."""
         return struck
 
     def repair(self, node, lane):

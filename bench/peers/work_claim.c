@@ -1,6 +1,5 @@
-/* This program takes the place of the work that only a leader does. It records a claim to lead for
- * as long as it runs:
- *     work_claim CLAIMS */
+/* Stands in for work that only a leader does: records a claim to lead for as long as it runs.
+ * Usage: work_claim CLAIMS */
 #include "claim.h"
 
 #include <signal.h>

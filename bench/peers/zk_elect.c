@@ -17,12 +17,12 @@
 #include <zookeeper/zookeeper.h>
 
 #define PATH_ROOM 256
-#define RETRY     100000000 /* nanoseconds to wait before a failed call is repeated */
+#define RETRY     100000000 /* nanoseconds before a failed call is repeated */
 
-static int bell;                       /* an eventfd with which the client's thread wakes main() */
-static atomic_int state;               /* the state of the ZooKeeper session */
-static atomic_int watch_fired;         /* true if the next lower node may have been removed */
-static char own[PATH_ROOM], *own_name; /* the node that this contender created */
+static int bell;                       /* eventfd: the client's thread wakes main() */
+static atomic_int state;               /* of the ZooKeeper session */
+static atomic_int watch_fired;         /* the next lower node may have been removed */
+static char own[PATH_ROOM], *own_name; /* this contender's node */
 
 static void ring(void)
 {
@@ -41,8 +41,7 @@ static void on_event(zhandle_t *z, int type, int new_state, const char *path, vo
     ring();
 }
 
-/* Waits at most `patience` nanoseconds for an event from the ZooKeeper client. -1 means no
- * limit. */
+/* Waits up to `patience` nanoseconds for an event from the ZooKeeper client; -1 waits forever. */
 static void wait_for_bell(int64_t patience)
 {
     struct pollfd rung = {.fd = bell, .events = POLLIN};
@@ -52,14 +51,14 @@ static void wait_for_bell(int64_t patience)
         claim_give_up("eventfd", strerror(errno));
 }
 
-/* Returns the sequence number of a node: the last ten characters of its name. */
+/* Returns a node's sequence number: the last ten characters of its name. */
 static const char *sequence(const char *name)
 {
     size_t length = strlen(name);
     return length < 10 ? name : name + length - 10;
 }
 
-/* Returns the next lower node, or NULL if this contender has the lowest one. */
+/* Returns the next lower node, or NULL if this contender's is the lowest. */
 static const char *next_lower(const struct String_vector *names)
 {
     const char *best = NULL;
@@ -70,9 +69,8 @@ static const char *next_lower(const struct String_vector *names)
     return best;
 }
 
-/* Returns true if this contender already has a node. The answer to a request to create the node may
- * have been lost although the node was created. If the contender then created a second node, it
- * would wait for itself. */
+/* Returns true if this contender has a node. The node may exist although the answer to its
+ * creation was lost; with a second node, the contender would wait for itself. */
 static bool is_enrolled(zhandle_t *z, const char *election, const char *mark)
 {
     struct String_vector names;
@@ -103,8 +101,8 @@ static bool enroll_member(zhandle_t *z, const char *election)
            is_enrolled(z, election, mark);
 }
 
-/* Returns 1 if this contender has the lowest node, 0 if it now watches the next lower node, and -1
- * if the function must be called again. */
+/* Returns 1 if this contender has the lowest node, 0 if it now watches the next lower one, and
+ * -1 to be called again. */
 static int look(zhandle_t *z, const char *election)
 {
     struct String_vector names;
@@ -118,14 +116,13 @@ static int look(zhandle_t *z, const char *election)
     if (other != NULL) {
         snprintf(path, sizeof path, "%s/%s", election, other);
         if (zoo_wexists(z, path, on_event, NULL, &unused) != ZOK)
-            result = -1; /* the next lower node has been removed in the meantime */
+            result = -1; /* removed in the meantime */
     }
     deallocate_String_vector(&names);
     return result;
 }
 
-/* Competes for leadership during one ZooKeeper session, and returns when the session has
- * expired. */
+/* Competes for leadership until the ZooKeeper session expires. */
 static void contend(const char *servers, const char *election, int session)
 {
     bool enrolled = false, lowest = false, looks = true;

@@ -53,12 +53,11 @@ def rows(build):
         ZooKeeper(build, "zookeeper-30s", "ZooKeeper recipe, tickTime 2000, session 30 s", 2000, 30_000,
                   slow=True, lanes=20, phase=10.0, limit=90),
         ZooKeeper(build, "zookeeper", "ZooKeeper recipe, tickTime 2000, shortest session 4 s", 2000, 4000),
-        # The two limits are numbers of ticks. With the default limits and such short ticks, the servers would have only 500 ms
-        # to synchronise.
+        # In ticks. The default limits with such short ticks would leave the servers only 500 ms to synchronise.
         ZooKeeper(build, "zookeeper-tick50", "ZooKeeper recipe, tickTime 50, shortest session 100 ms", 50, 100,
                   limits=(200, 100), phase=1.0),
-        # A server that is cut off continues to answer its clients for syncLimit ticks, which is 10 s with Debian's zoo.cfg. This is
-        # longer than the session, so a client of that server does not learn that its session has expired.
+        # A server that is cut off answers its clients for another syncLimit ticks (10 s with Debian's zoo.cfg). This exceeds the
+        # session, so its clients do not learn that theirs has expired.
         ZooKeeper(build, "zookeeper-cut", "ZooKeeper recipe, tickTime 2000, shortest session 4 s: cut", 2000, 4000, fault="cut",
                   hold=10.0),
     ]

@@ -7,7 +7,7 @@
  *     spin -DN=3 -a bully.pml
  */
 #define NO_LEADER    0
-#define SELF(x)      (x + 1) /* the value of `leader` for rank x; 0 means no leader */
+#define SELF(x)      (x + 1) /* `leader` of rank x */
 #define NORMAL       0
 #define ELECTING     1
 #define WAITING      2
@@ -17,8 +17,7 @@
 #define TO(from, to) (from * N + to)
 
 chan link[N * N] = [4 * N] of { byte };
-byte under_way, answers; /* the number of messages in flight and of running answer timers: both follow
-                            from the other variables, and add no states */
+byte under_way, answers; /* messages in flight and running answer timers: derived from the other variables, so they add no states */
 
 inline tell(message, to)
 {

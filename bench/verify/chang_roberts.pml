@@ -7,7 +7,7 @@
  *     spin -DN=5 -a chang_roberts.pml
  */
 #define NO_LEADER 0
-#define SELF(x)   (x + 1) /* the value of `leader` for rank x; 0 means no leader */
+#define SELF(x)   (x + 1) /* `leader` of rank x */
 #define NEXT(i)   ((i + N - 1) % N) /* rank i - 1 follows rank i on the ring */
 #define ELECTION  0
 #define ELECTED   1

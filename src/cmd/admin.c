@@ -1,4 +1,4 @@
-/* Implements the verbs that control a daemon: resign, transfer, pause, resume and reload. */
+/* Verbs that control a daemon: resign, transfer, pause, resume and reload. */
 #include "../base/json.h"
 #include "member.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PATIENCE  5  /* seconds */
-#define HAND_OVER 60 /* how many seconds to wait until another member leads */
+#define HAND_OVER 60 /* seconds to wait for a new leader */
 
 static int tell(struct asked_for *a, json_t *request, unsigned patience,
                 void (*print)(const json_t *o))

@@ -13,8 +13,8 @@ static void (*reporter)(const char *complaint);
 
 void args_report_to(void (*report)(const char *complaint)) { reporter = report; }
 
-/* Prints an error message on a single line. Control characters in it, which may come from an
- * argument, are replaced by question marks. */
+/* Prints an error message on a single line. Control characters, which may come from an argument,
+ * become question marks. */
 int args_complain(const char *verb, const char *what, const char *why)
 {
     struct text line;
@@ -62,8 +62,8 @@ static int unknown(const struct args *a, const char *name, size_t length,
     return ARGS_BAD;
 }
 
-/* Finds the value of an option. The value follows "=" in the same argument, or is the next
- * argument. Returns the index of the option, or ARGS_BAD. */
+/* Finds the value of an option, after "=" or in the next argument. Returns the option's index,
+ * or ARGS_BAD. */
 static int with_value(struct args *a, const struct option_spec *spec, int index,
                       const char *attached, const char **value)
 {
@@ -141,7 +141,7 @@ void args_wrapped(const char *text, int indent)
         printf("%s%.*s", gap, (int)length, text);
         column += strlen(gap) + length;
         text += length;
-        column = *text == '\n' ? HELP_WIDTH : column; /* a newline in the text starts a new line */
+        column = *text == '\n' ? HELP_WIDTH : column;
         text += *text != '\0';
     }
     putchar('\n');

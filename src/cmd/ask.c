@@ -1,5 +1,4 @@
-/* Parses the common options, finds the member and its socket, and exchanges requests and answers
- * with the daemon. */
+/* Parses the common options, finds the member and its socket, and talks to the daemon. */
 #include "ask.h"
 
 #include "../base/access.h"
@@ -23,12 +22,11 @@
 
 #define MAX_OPTIONS 32
 #define MAX_TIMEOUT 3600 /* seconds */
-/* the shortest time in milliseconds before a client asks a busy daemon again; the longest is twice
- * as long */
+/* minimum wait in milliseconds before asking a busy daemon again; the maximum is twice that */
 #define RETRY 20
 
-/* The error message if the daemon closes the connection without an answer. The daemon either exited
- * or never read the request. */
+/* Shown if the daemon closes the connection without an answer. It either exited or never read
+ * the request. */
 static const char closed[] = "the daemon closed the connection without an answer, because it ended "
                              "or the request came too late: try again";
 
@@ -44,8 +42,7 @@ static void print_help(const struct verb_spec *spec, const struct option_spec *a
 {
     printf("usage: elect %s\n\n", spec->usage);
     args_help_text(spec->text);
-    if ((spec->without >> ASK_TIMEOUT & 1) ==
-        0) /* every verb that accepts --timeout asks the daemon */
+    if ((spec->without >> ASK_TIMEOUT & 1) == 0) /* only these verbs talk to the daemon */
         args_help_text("Exit 75: the daemon has too many clients; try again later.");
     putchar('\n');
     for (size_t i = 0; i < count; i++)
@@ -164,7 +161,7 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
             return &c->member[i];
         names[i] = c->member[i].name;
     }
-    uint64_t number; /* for a wrong number, there is no similar name to suggest */
+    uint64_t number; /* a number that matches no member has no similar name to suggest */
     const char *nearest = parse_number(a->id, UINT64_MAX, &number)
                               ? NULL
                               : choice_nearest(a->id, strlen(a->id), names, c->members);
@@ -180,9 +177,8 @@ const struct config_member *ask_member(const struct asked_for *a, const struct c
     return NULL;
 }
 
-/* Returns the member whose file is on this machine. Returns NULL if there is no such member. If
- * there are several, sets `several` and returns NULL. If this user may not search the folder, sets
- * `why` and returns NULL. */
+/* Returns the only member that has its file on this machine. Returns NULL if there is none, if
+ * there are several (sets `several`), or if this user may not search the folder (sets `why`). */
 static const struct config_member *only_one(const struct config *c,
                                             void (*path_of)(const struct config *, uint16_t,
                                                             const char *, char *),
@@ -255,14 +251,13 @@ static char member_asked[CONFIG_NAME];
 int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FILE])
 {
     static struct config c;
-    bool named = a->config != NULL || a->id != NULL; /* if true, ELECT_SOCKET is ignored */
+    bool named = a->config != NULL || a->id != NULL; /* ELECT_SOCKET is then ignored */
     const char *given = a->socket != NULL ? a->socket : named ? NULL : getenv("ELECT_SOCKET");
     struct text why;
     bool several = false;
     if (given != NULL) {
         const char *dot = strrchr(given, '.');
-        /* The status, admin and run sockets of a daemon have the same path except for the
-         * suffix. */
+        /* A daemon's status, admin and run sockets differ only in the suffix. */
         bool one = dot != NULL && (strcmp(dot, ".status") == 0 || strcmp(dot, ".admin") == 0 ||
                                    strcmp(dot, ".run") == 0);
         int length = snprintf(path, CONFIG_FILE, one ? "%.*s.%s" : "%.*s",
@@ -311,7 +306,7 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
 /* A connection to the daemon, from which an answer is read. */
 struct source {
     int fd;
-    bool late; /* the timeout expired before the answer arrived */
+    bool late;
 };
 
 static size_t read_patiently(void *buffer, size_t room, void *context)
@@ -330,8 +325,8 @@ static unsigned timeout_of(const struct asked_for *a, unsigned seconds)
     return a->timeout != 0 ? a->timeout : seconds;
 }
 
-/* Adds to `why` that the daemon did not answer in time. `more` can contain a warning that the
- * daemon may still carry out the request. */
+/* Adds to `why` that the daemon did not answer in time. `more` may warn that the daemon may
+ * still carry out the request. */
 static void add_late(struct text *why, unsigned seconds, const char *more)
 {
     text_add(why, "the daemon did not answer within ");
@@ -358,8 +353,8 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     }
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    /* This timeout also applies to connect, which would otherwise wait forever if a stalled daemon
-     * no longer accepts clients and its queue is full. */
+    /* This timeout also limits connect, which would otherwise wait forever if the daemon has
+     * stalled and its backlog is full. */
     if (fd >= 0) {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -381,7 +376,7 @@ static int connect_to(const struct asked_for *a, const char *which, unsigned sec
     return -1;
 }
 
-/* Calls send, and calls it again whenever a signal interrupts it. See connect_patiently. */
+/* send() that restarts after a signal. See connect_patiently. */
 static void send_patiently(int fd, const char *bytes, size_t length)
 {
     ssize_t sent;
@@ -390,13 +385,13 @@ static void send_patiently(int fd, const char *bytes, size_t length)
     while (sent < 0 && errno == EINTR);
 }
 
-/* Sends the whole request with one call, because the daemon reads only complete requests. */
+/* Sends the whole request in one call, because the daemon reads only complete requests. */
 static void send_request(int fd, const json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) + 1 : 0;
     if (text != NULL) {
-        text[length - 1] = '\n'; /* the newline replaces the NUL at the end */
+        text[length - 1] = '\n'; /* replaces the final NUL */
         send_patiently(fd, text, length);
     }
     free(text);
@@ -407,8 +402,8 @@ static bool is_too_many(const char *error)
     return strncmp(error, CONTROL_TOO_MANY, strlen(CONTROL_TOO_MANY)) == 0;
 }
 
-/* Sends a request and returns the answer. If the connection succeeded but no answer arrived,
- * returns NULL and sets *status to EXIT_FINE. */
+/* Sends a request and returns the answer. If the daemon was reached but did not answer, returns
+ * NULL and sets *status to EXIT_FINE. */
 static json_t *converse(const struct asked_for *a, const char *socket, const json_t *request,
                         unsigned seconds, int *status, struct source *from)
 {
@@ -417,15 +412,16 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     if (from->fd < 0)
         return NULL;
     *status = EXIT_FINE;
-    send_request(from->fd, request); /* may fail if the daemon refuses it without reading it */
+    send_request(from->fd,
+                 request); /* errors are ignored: the daemon may answer without reading it all */
     json_t *answer = json_load_callback(read_patiently, from, JSON_DISABLE_EOF_CHECK, &error);
     close(from->fd);
     return answer;
 }
 
-/* Works like ask_daemon, but adds a problem with the answer to `why` instead of printing it. If no
- * connection can be made, prints an error message and leaves `why` empty. If the daemon has too
- * many clients, repeats the request until the timeout has expired. */
+/* Like ask_daemon, but leaves problems with the answer in `why` instead of printing them. If the
+ * connection fails, prints an error message and leaves `why` empty. Retries until the timeout
+ * while the daemon has too many clients. */
 static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t *request,
                           unsigned seconds, int *status, struct text *why)
 {
@@ -439,7 +435,7 @@ static json_t *try_to_ask(const struct asked_for *a, const char *socket, json_t 
         json_object_set_new(request, "group", json_string(a->group));
     do {
         if (busy)
-            /* different clients wait for different times, which depend on their process ids */
+            /* the process id spreads the retries of different clients */
             poll(NULL, 0, RETRY + (int)getpid() % RETRY);
         json_decref(answer);
         answer = converse(a, socket, request, seconds, status, &from);
@@ -469,8 +465,7 @@ json_t *ask_daemon(const struct asked_for *a, const char *socket, json_t *reques
     return answer;
 }
 
-/* Waits until the descriptor has data or the stream has ended. Returns false if this takes longer
- * than that many milliseconds. */
+/* Waits for data or the end of the stream. Returns false after that many milliseconds. */
 static bool is_readable_within(int fd, unsigned milliseconds)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -481,8 +476,7 @@ static bool is_readable_within(int fd, unsigned milliseconds)
     return ready > 0;
 }
 
-/* Returns the id of the process that listened on the socket when the connection was made, or 0 if
- * it is unknown. */
+/* Returns the process id of the listener at the time of the connection, or 0 if unknown. */
 static pid_t listener_of(int fd)
 {
     struct ucred who;
@@ -490,7 +484,7 @@ static pid_t listener_of(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? who.pid : 0;
 }
 
-#define DYING 300 /* milliseconds; a daemon disconnects a client that is silent for longer */
+#define DYING 300 /* milliseconds; a daemon drops clients that are silent for longer */
 
 /* Returns why a running daemon closed the stream; NULL if the daemon has ended. A daemon that exits
  * closes its listening sockets before it disconnects its clients. If the same process still
@@ -533,8 +527,8 @@ static void add_why_ended(struct text *why, int fd)
     text_add(why, ended);
 }
 
-/* Passes each line of an answer to `take`, until the stream ends or `take` returns false. Returns
- * an exit status. */
+/* Passes each line to `take` until the stream ends or `take` returns false. Returns an exit
+ * status. */
 static int take_stream(const struct asked_for *a, FILE *in,
                        bool (*take)(void *context, json_t *line), void *context)
 {
@@ -568,7 +562,8 @@ int ask_stream(const struct asked_for *a, json_t *request,
     const struct timeval forever = {0};
     struct text why;
     if (fd >= 0)
-        send_request(fd, request); /* may fail if the daemon refuses it without reading it */
+        send_request(fd,
+                     request); /* errors are ignored: the daemon may refuse it without reading it */
     json_decref(request);
     if (fd < 0)
         return status;
@@ -578,7 +573,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
         add_late(&why, seconds, "");
         return ask_complain(a->verb, EXIT_NO_DAEMON, why.bytes);
     }
-    /* From now on there is no timeout, because a long time may pass before the next change. */
+    /* No timeout from here on: the next change may be far away. */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
     FILE *in = fdopen(fd, "r");
     if (in == NULL) {
@@ -598,7 +593,7 @@ void ask_print_json(json_t *o)
 
 /* ---- all members ---- */
 
-#define PATIENCE 1 /* the timeout of each request, in seconds */
+#define PATIENCE 1 /* seconds per request */
 
 static json_t *ask_for_history(void *context, json_t *request, int *status, struct text *why)
 {

@@ -1,4 +1,4 @@
-/* elect config: checks a configuration and explains its consequences, or prints an example. */
+/* elect config: checks a configuration and explains its effects, or prints an example. */
 #include "../daemon/hook.h"
 #include "member.h"
 
@@ -6,11 +6,11 @@
 
 #define MILLISECOND 1000.0
 
-/* The effects of the configured times on the cluster. All times here are in microseconds. */
+/* Effects of the configured times on the cluster, in microseconds. */
 struct meaning {
     double lease, office, renewal, replaced, bound, hand_over;
     unsigned voters, tolerated;
-    char warning[CONFIG_WARNING]; /* "" if there is no warning */
+    char warning[CONFIG_WARNING]; /* "" if none */
 };
 
 static double duration(const struct elect_config *e, unsigned timer)
@@ -23,13 +23,13 @@ static struct meaning meaning_of(const struct config *c, const struct elect_conf
     const double drift = c->rho / 1e6, trip = 2.0 * c->delay;
     unsigned voters = (unsigned)__builtin_popcountll(e->voters);
     double ring = e->algorithm == ELECT_BULLY ? 0 : duration(e, ELECT_RING_TIMER);
-    double look = e->answer_bound; /* how long a member that has lost its leader searches for one */
+    double look = e->answer_bound; /* how long a member without a leader searches for one */
     struct meaning m = {
         .lease = c->lease,
         .office = (double)elect_office_length(e, c->lease),
         .renewal = c->renewal,
         .replaced = c->lease * (1 + drift) / (1 - drift) + look + 2 * (trip + c->delay),
-        /* P4 in docs/guarantees.md: the longest time without a leader, if no member is being
+        /* P4 in docs/guarantees.md: the longest time without a leader, unless a member is being
          * readmitted */
         .bound =
             (10.0 * c->lease + 8.0 * (duration(e, ELECT_SUSPICION_TIMER) + ring)) / (1 - drift),

@@ -13,8 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The parsed command line, and the name of the member. Error messages contain both. Each is empty
- * until it is known. */
+/* For error messages: the command line and the member's name, "" until known. */
 static struct asked_for asked;
 static const char *named = "";
 
@@ -28,18 +27,18 @@ struct started {
     const struct config *c;
     const struct config_member *me;
     struct enrolment *e;
-    pid_t parent; /* the member is killed when the process with this id exits; 0: never */
+    pid_t parent; /* the member is killed when this process exits; 0: never */
 };
 
-/* Makes the kernel kill this process when its parent process exits. */
+/* Makes the kernel kill this process when its parent exits. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent has already exited, so the kernel will send no signal */
+    if (getppid() != parent) /* the parent is already gone: no signal will come */
         raise(SIGKILL);
 }
 
-/* The main function of the member's process, which is the only process that reads the key. */
+/* Main function of the member's process, the only one that reads the key. */
 static int run_member(const struct guard *guard, void *context)
 {
     const struct started *s = context;
@@ -67,7 +66,7 @@ static int run_member(const struct guard *guard, void *context)
 
 struct own_options {
     bool with_parent;
-    const char *level; /* NULL: use the level in the configuration */
+    const char *level; /* NULL: as configured */
 };
 
 static void take(void *context, int option, const char *value)

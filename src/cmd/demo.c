@@ -1,4 +1,4 @@
-/* elect demo: parses the command line of the demonstration, which src/demo/ implements. */
+/* elect demo: command line of the demonstration in src/demo/. */
 #include "../demo/demo.h"
 #include "../demo/guide.h"
 #include "member.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT 27000000 /* the time limit for a script, in microseconds */
+#define LIMIT 27000000 /* time limit of a script, in microseconds */
 
 struct demo_options {
     const char *algorithm, *members, *mandate, *limit;
@@ -91,8 +91,8 @@ static void print_json(const struct demo *d, const struct demo_measured *m)
     json_decref(o);
 }
 
-/* Returns true if the live view can be shown: the user has chosen no other output, and standard
- * input and output are a terminal that can show it. */
+/* Returns true if no other output was requested, and standard input and output are a terminal
+ * that can show the live view. */
 static bool is_live(const struct demo_options *o, const struct asked_for *a)
 {
     const char *kind = getenv("TERM");
@@ -100,7 +100,6 @@ static bool is_live(const struct demo_options *o, const struct asked_for *a)
            kind != NULL && *kind != '\0' && strcmp(kind, "dumb") != 0;
 }
 
-/* Returns false if the terminal has no colours or the user has disabled colours. */
 static bool has_colours(void)
 {
     const char *plain = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -109,8 +108,8 @@ static bool has_colours(void)
            strcmp(kind + length - 2, "-m") != 0 && strstr(kind, "-mono") == NULL;
 }
 
-/* Kills this process with the signal that it received earlier, so that its parent process sees that
- * the signal ended it. All cleanup must be complete before the call. */
+/* Dies of the signal received earlier, so that the parent process sees it. The caller must have
+ * cleaned up. */
 static void die_of(int number)
 {
     sigset_t only;
@@ -191,8 +190,8 @@ int cmd_demo(int argc, char **argv)
     if (!choose(&d.cluster, &o) || !read_limit(&d, o.limit))
         return EXIT_USAGE;
     bool live = is_live(&o, &a);
-    /* Open the terminal a second time. O_NONBLOCK then does not affect other processes that use the
-     * terminal. */
+    /* Open the terminal a second time, so that O_NONBLOCK does not affect other processes that
+     * use it. */
     d.cluster.terminal =
         live ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     live = d.cluster.terminal >= 0;

@@ -1,6 +1,5 @@
-/* elect doctor: asks the daemon for its findings, adds the findings that need no daemon, and prints
- * them all, beginning with the worst. If no daemon runs, the command checks whether anything would
- * prevent a start. */
+/* elect doctor: asks the daemon for its findings, adds those that need no daemon, and prints
+ * them all, worst first. If no daemon runs, checks whether anything would prevent a start. */
 #include "../base/access.h"
 #include "../base/json.h"
 #include "../daemon/doctor.h"
@@ -22,8 +21,8 @@
 #include <unistd.h>
 
 #define PATIENCE 2      /* seconds */
-#define PAUSE    200000 /* microseconds between two requests to a daemon that is still starting */
-#define STARTING 20     /* how many times the daemon is asked while it starts */
+#define PAUSE    200000 /* microseconds between requests to a starting daemon */
+#define STARTING 20     /* maximum number of requests to a starting daemon */
 
 static enum doctor_severity severity_of(const json_t *finding)
 {
@@ -43,7 +42,7 @@ static size_t count_of(const json_t *findings, enum doctor_severity severity)
     return count;
 }
 
-/* A path may contain bytes that no JSON text may contain. */
+/* Paths may contain bytes that are not valid in JSON. */
 static json_t *clean_string(const char *s)
 {
     struct text t;
@@ -53,8 +52,7 @@ static json_t *clean_string(const char *s)
     return json_string(t.bytes);
 }
 
-/* Adds a finding. The worst findings come first; equally serious ones keep the order in which they
- * were found. */
+/* Adds a finding: worst first, equal ones in the order they were found. */
 static void add(json_t *all, enum doctor_severity severity, const char *area, const char *object,
                 const char *what, const char *remedy)
 {
@@ -70,8 +68,8 @@ static void add(json_t *all, enum doctor_severity severity, const char *area, co
 
 /* ---- checks that need no daemon ---- */
 
-/* Adds a finding from an error message of the form "WHAT: REMEDY". If the message contains no
- * remedy, the remedy is `otherwise`. */
+/* Adds a finding from an error message of the form "WHAT: REMEDY". `otherwise` is the remedy if
+ * the message has none. */
 static void add_complaint(json_t *all, const char *area, const char *object, char *complaint,
                           const char *otherwise)
 {
@@ -83,8 +81,8 @@ static void add_complaint(json_t *all, const char *area, const char *object, cha
     add(all, DOCTOR_BROKEN, area, object, complaint, remedy != NULL ? remedy + 2 : otherwise);
 }
 
-/* Adds a finding if a file or folder has any of the mode bits in `wrong`. A file that this user may
- * not stat is skipped. */
+/* Adds a finding if a file or folder has any mode bit in `wrong`. Skips a file that this user
+ * may not stat. */
 static void check_mode(json_t *all, const char *path, mode_t wrong, const char *what,
                        const char *remedy)
 {
@@ -98,8 +96,8 @@ static void check_part(void *all, const char *path)
     check_mode(all, path, 002, "other users may write to the configuration", "chmod o-w");
 }
 
-/* Adds a finding if other users can replace files in a folder. They cannot do so in a sticky folder
- * such as /tmp. */
+/* Adds a finding if other users can replace files in the folder. In a sticky folder such as
+ * /tmp, they cannot. */
 static void check_folder(json_t *all, const char *path, const char *what)
 {
     struct stat is;
@@ -107,8 +105,8 @@ static void check_folder(json_t *all, const char *path, const char *what)
         check_mode(all, path, 002, what, "chmod o-w");
 }
 
-/* Checks the modes of the sockets and of the state file. A user who can connect to the admin socket
- * can control the member. */
+/* Checks the modes of the sockets and the state file. Any user who can connect to the admin
+ * socket controls the member. */
 static void check_sockets(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
@@ -120,9 +118,8 @@ static void check_sockets(json_t *all, const struct config *c, const struct conf
     check_mode(all, path, 022, "other users may write to the state of the member", "chmod 600");
 }
 
-/* Checks the modes of the key file and of the folders. A finding never suggests a chmod of a file
- * that contains no key, or of a sticky folder such as /tmp, because other programs may need its
- * current mode. */
+/* Checks the modes of the key file and the folders. Never suggests chmod for a file without a
+ * key or a sticky folder such as /tmp: other programs may need its mode. */
 static void check_files(json_t *all, const struct config *c)
 {
     struct stat is;
@@ -144,8 +141,7 @@ static void check_files(json_t *all, const struct config *c)
                sticky ? "move the state to a folder of its own, see state-dir" : "chmod go-w");
 }
 
-/* Returns true if this user may read the file. Otherwise, adds a warning to the report and returns
- * false. */
+/* Returns true if this user may read the file. Otherwise, adds a warning. */
 static bool may_look(json_t *all, const char *path)
 {
     struct text why;
@@ -171,8 +167,7 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Tries to bind the addresses of the member. If this fails, returns false and sets `why` to the
- * reason. */
+/* Tries to bind the member's addresses. On failure, sets `why` and returns false. */
 static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
                      char *why, size_t room)
 {
@@ -184,9 +179,8 @@ static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct
     return true;
 }
 
-/* Checks that the addresses of the member belong to this machine and are free. Binding alone does
- * not show this, because net.ipv4.ip_nonlocal_bind allows a process to bind addresses of other
- * machines. */
+/* Checks that the member's addresses belong to this machine and are free. A successful bind is
+ * not enough: net.ipv4.ip_nonlocal_bind allows addresses of other machines. */
 static void check_address(json_t *all, const struct config *c, const struct config_member *m)
 {
     struct elect_peer peer[SESSION_PEERS];
@@ -211,7 +205,7 @@ static void check_address(json_t *all, const struct config *c, const struct conf
         add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
 }
 
-/* Checks whether the user that runs the daemon can use the state file. */
+/* Checks whether the daemon's user can use the state file. */
 static void check_state(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];
@@ -284,7 +278,6 @@ static void check_without_daemon(const struct asked_for *a, json_t *all, const s
 
 /* ---- the member ---- */
 
-/* Returns true if no process listens on the socket. */
 static bool is_silent(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -299,7 +292,7 @@ static bool is_silent(const char *path)
     return silent;
 }
 
-/* Asks the daemon for its findings. If the member has just started, asks again, because the member
+/* Asks the daemon for its findings. If the member has just started, asks again later, because it
  * may not have heard from its peers yet. */
 static json_t *ask(struct asked_for *a, int *status)
 {
@@ -312,9 +305,7 @@ static json_t *ask(struct asked_for *a, int *status)
         o = ask_daemon(a, "status", json_pack("{s:s}", "verb", "doctor"), PATIENCE, status);
     }
     if (o == NULL)
-        *status = *status == EXIT_NO
-                      ? EXIT_USAGE
-                      : *status; /* EXIT_NO means here that the group does not exist */
+        *status = *status == EXIT_NO ? EXIT_USAGE : *status; /* EXIT_NO: the group does not exist */
     if (o == NULL || json_is_array(json_object_get(o, "findings")))
         return o;
     json_decref(o);
@@ -324,15 +315,15 @@ static json_t *ask(struct asked_for *a, int *status)
     return NULL;
 }
 
-/* Returns a report for the case that no daemon runs. Values that only a daemon knows are null. */
+/* Returns a report without a daemon. Values that only a daemon knows are null. */
 static json_t *report(const char *member, json_t *findings)
 {
     return json_pack("{s:s?, s:n, s:n, s:o, s:n, s:n, s:n, s:n}", "member", member, "members",
                      "groups", "findings", findings, "omitted", "disk", "stalls", "clocks");
 }
 
-/* Returns the member on this machine. If there is none, adds a finding and returns NULL. If another
- * problem occurs, prints an error message, sets `status` and returns NULL. */
+/* Returns the member on this machine. If there is none, adds a finding and returns NULL. On any
+ * other problem, prints an error message, sets `status` and returns NULL. */
 static const struct config_member *choose_member(const struct asked_for *a, const struct config *c,
                                                  json_t *all, int *status)
 {
@@ -354,8 +345,8 @@ static const struct config_member *choose_member(const struct asked_for *a, cons
     return m;
 }
 
-/* Returns the report with all findings. If no report can be made, prints the reason, sets `status`
- * to an exit status and returns NULL. */
+/* Returns the report. On failure, prints the reason, sets `status` to an exit status and returns
+ * NULL. */
 static json_t *examine(struct asked_for *a, int *status)
 {
     static struct config c;
@@ -403,8 +394,7 @@ static json_t *examine(struct asked_for *a, int *status)
 
 /* ---- printing ---- */
 
-/* Prints a finding. If its text begins with the name of the object, the object is not printed
- * separately. */
+/* Prints a finding. Omits the object if the text already begins with its name. */
 static void print_finding(const json_t *f)
 {
     char where[CONFIG_FILE];

@@ -1,4 +1,4 @@
-/* elect explain: explains the last change of leader from the flight recorders of all members. */
+/* elect explain: explains the last change of leader from all members' flight recorders. */
 #include "../history/change.h"
 
 #include "../base/clock.h"
@@ -15,7 +15,7 @@
 
 static double milliseconds(int64_t us) { return (double)us / 1000; }
 
-/* Converts a time of CLOCK_BOOTTIME to a date. */
+/* Converts a CLOCK_BOOTTIME time to a date. */
 static void date_of(int64_t at, char text[JOURNAL_DATE])
 {
     journal_date(date_now() - (boottime_now() - at), text);
@@ -23,7 +23,7 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 
 /* ---- text ---- */
 
-/* Adds a list of the members' names, such as "a, b and c". */
+/* Adds the members' names as a list: "a, b and c". */
 static void add_names(const struct history *h, uint64_t who, struct text *t)
 {
     for (uint64_t rest = who; rest != 0; rest &= rest - 1) {
@@ -33,16 +33,15 @@ static void add_names(const struct history *h, uint64_t who, struct text *t)
     }
 }
 
-/* Returns true if, according to the local member, the member that took office in this change still
- * leads. */
+/* Returns true if, as far as the local member knows, the new leader still leads. */
 static bool leads_now(const struct history *h, const struct history_change *c)
 {
     return c->takes != NULL && c->lasts &&
            strcmp(field_text(history_group(h), "leader"), h->name[c->takes->member]) == 0;
 }
 
-/* Returns true if the time without a leader is exact: the old leader itself recorded when it
- * stopped leading, and the time is longer than the error of the clocks. */
+/* Returns true if the gap is exact: the old leader itself recorded its end, and the gap exceeds
+ * the clock error. */
 static bool is_exact(const struct history_change *c)
 {
     return c->how == HISTORY_END_OWN && c->gap > c->error;
@@ -72,7 +71,7 @@ static void print_head(const struct history *h, const struct history_change *c)
     char date[JOURNAL_DATE], term[48] = "", number[32];
     bool now = leads_now(h, c);
     date_of(c->takes->at, date);
-    /* If the new leader still leads, its term may have become larger since it took office. */
+    /* A leader's term may grow while it stays in office. */
     json_int_t latest = now ? field_integer(history_group(h), "term") : 0;
     if (latest != 0 || c->takes->term != 0)
         snprintf(term, sizeof term, " in term %s",
@@ -94,8 +93,7 @@ static void print_head(const struct history *h, const struct history_change *c)
     putchar('\n');
 }
 
-/* Adds the last sign of the old leader: the latest step before the change that shows that it still
- * led. */
+/* Adds the latest step before the change that shows the old leader still leading. */
 static void add_sign(const struct history *h, const struct history_change *c, struct text *t)
 {
     text_add(t, c->old);
@@ -129,8 +127,8 @@ static void print_line(const struct history *h, const struct history_change *c,
     args_wrapped(t.bytes, MARGIN);
 }
 
-/* Returns the length of "CAUSE" in "CAUSE -> EFFECT". The reason of a run, which is a part of the
- * cause, may contain another arrow. */
+/* Returns the length of "CAUSE" in "CAUSE -> EFFECT". The reason of a run is part of the cause
+ * and may contain an arrow itself. */
 static size_t cause_length(const char *because)
 {
     size_t length = strlen(because);
@@ -159,8 +157,8 @@ static void print_end(const struct history *h, const struct history_change *c)
                c->old);
 }
 
-/* Prints how long there was no leader. If others reported the end of the old leader's office, its
- * office ended between its last sign of life and that report. */
+/* Prints how long there was no leader. If only other members recorded the old leader's end, it
+ * lies between its last sign of life and that record. */
 static void print_gap(const struct history_change *c)
 {
     const char *who = c->takes != NULL ? "There was no leader" : "No leader has been known";

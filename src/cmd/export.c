@@ -1,5 +1,5 @@
-/* Converts the history of a cluster to a scenario. The scenario is played before it is saved, so
- * that the user sees whether it ends with the same leader as the history. */
+/* Converts a cluster's history to a scenario and plays it before saving it, to show whether it
+ * ends with the same leader. */
 #include "export.h"
 
 #include "../base/access.h"
@@ -15,7 +15,6 @@ static const char *leader_of(const struct history *h)
     return json_string_value(json_object_get(history_group(h), "leader"));
 }
 
-/* Prints whether the replay ends with the same leader as the history. */
 static void compare(const struct history *h, const char *file, unsigned leads, bool known)
 {
     const char *now = leader_of(h);

@@ -1,11 +1,10 @@
-/* elect history --export: writes the history of a cluster as a scenario for the simulator. */
+/* elect history --export: writes a cluster's history as a scenario for the simulator. */
 #ifndef ELECT_CMD_EXPORT_H
 #define ELECT_CMD_EXPORT_H
 
 #include "ask.h"
 
-/* Writes a scenario file with the history and the simulator's trace of it. Returns an exit
- * status. */
+/* Writes the scenario file, including the simulator's trace. Returns an exit status. */
 int export_history(struct asked_for *a, const char *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* elect init: creates a cluster, or the state of a member that has never run. elect readmit:
- * creates a new state for a member that has lost its state. */
+ * creates new state for a member that has lost it. */
 #include "../base/access.h"
 #include "../daemon/enrolment.h"
 #include "member.h"
@@ -14,16 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long elect init waits for answers from other members, in milliseconds, unless the configured
- * times require another limit. PROBE_TURNS is the number of parts into which the wait is
- * divided. */
+/* Default wait for answers from other members, in milliseconds, and the number of parts it is
+ * divided into (see one_more_turn). */
 #define PROBE       1000
 #define PROBE_TURNS 10
 
 #define DEFAULT_GROUP "main"
 
-/* Changes the owner of a file that root has created. The new owner is the user that runs the
- * daemon. */
+/* Gives a file created by root to the daemon's user. */
 static void give_away(const char *path)
 {
     const struct passwd *user = geteuid() == 0 ? getpwnam("elect") : NULL;
@@ -31,8 +29,8 @@ static void give_away(const char *path)
     struct stat is;
     if (fd < 0)
         return;
-    /* A file that root has just created has only one link. A second link means that another user
-     * may have linked to the file to become its owner, so the owner is not changed. */
+    /* A file that root has just created has one link. With a second one, another user may be
+     * trying to become its owner. */
     if (fstat(fd, &is) == 0 && is.st_uid == 0 && (S_ISDIR(is.st_mode) || is.st_nlink == 1))
         (void)!fchownat(fd, "", user->pw_uid, user->pw_gid, AT_EMPTY_PATH);
     close(fd);
@@ -52,7 +50,7 @@ static void take_init(void *context, int option, const char *value)
     o->new_cluster = true;
 }
 
-/* Writes the section of the configuration that describes a member. `word` has the form
+/* Writes a member's section of the configuration. `word` has the form
  * a=10.0.0.1:7400,10.1.0.1:7400. */
 static bool write_member(FILE *out, const struct asked_for *a, const char *word, unsigned id)
 {
@@ -64,7 +62,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     bool printable = true;
     for (const char *at = word; *at != '\0'; at++)
         printable = printable && (unsigned char)*at > ' ' && *at != 0x7f;
-    /* A closing bracket in the name of the member would end the header of the section too early. */
+    /* A "]" in the name would end the section header early. */
     if (equals == NULL || equals == word || memchr(word, ']', (size_t)(equals - word)) != NULL ||
         length >= sizeof first || !printable) {
         args_complain(a->verb, word, "expected NAME=HOST:PORT, such as a=10.0.0.1:7400");
@@ -82,8 +80,7 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     return true;
 }
 
-/* Returns the text of a configuration that contains the members from the first `members` arguments,
- * or NULL. */
+/* Returns a configuration with the members from the first `members` arguments, or NULL. */
 static char *new_config(const struct asked_for *a, const char *path, unsigned members,
                         const char *group)
 {
@@ -123,8 +120,7 @@ static bool is_named_before(const struct asked_for *a, unsigned at)
     return found;
 }
 
-/* Returns true if --id is missing, or if --id is the name or number of a member of the new
- * cluster. */
+/* Returns true if --id is missing, or is the name or number of a new member. */
 static bool is_id_named(const struct asked_for *a)
 {
     char number[8];
@@ -138,10 +134,9 @@ static bool is_id_named(const struct asked_for *a)
     return found;
 }
 
-/* Returns the text of the new cluster's configuration. If an argument is wrong, prints the reason
- * and returns NULL. Because no file has been written yet, the message names the wrong argument
- * instead of a line in a file. To find the wrong argument, the function adds one member at a
- * time. */
+/* Returns the new cluster's configuration. If an argument is wrong, prints the reason and
+ * returns NULL. Adds one member at a time to find the wrong argument, because there is no file
+ * yet whose line an error message could name. */
 static char *checked_config(const struct asked_for *a, const char *path, struct config *c)
 {
     const char *group = a->group != NULL ? a->group : DEFAULT_GROUP;
@@ -188,7 +183,7 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
     return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
 }
 
-/* Creates the folder of a file if it does not exist. The parent of that folder must exist. */
+/* Creates a file's folder if it does not exist. The parent folder must exist. */
 static int make_folder_of(const struct asked_for *a, const char *path)
 {
     char folder[CONFIG_PATH], why[CONFIG_PATH + 128];
@@ -234,7 +229,7 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 
 /* ---- a member ---- */
 
-/* Returns true if the first address of the member belongs to this machine. */
+/* Returns true if the member's first address belongs to this machine. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
@@ -242,8 +237,8 @@ static bool is_local(const struct config_member *m)
     return known && enroll_is_local(&at);
 }
 
-/* A member without a state asks the other members a question. In elect init, it asks whether any of
- * them remembers it. In elect readmit, it asks what it had promised them. */
+/* A member without state asks the others whether they remember it (elect init) or what it had
+ * promised them (elect readmit). */
 struct asking {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -251,7 +246,7 @@ struct asking {
     const struct config *config;
     bool quiet, readmits, done;
     unsigned turns;
-    uint32_t remembered; /* the latest incarnation that another member knows; 0: none */
+    uint32_t remembered; /* latest incarnation known to another member; 0 if none */
     elect_set answered;
     char why[256];
 };
@@ -295,9 +290,8 @@ static void stepped(void *context, unsigned group, const struct elect_input *in,
     fflush(stdout);
 }
 
-/* Counts one part of the wait for answers, and ends the wait after PROBE_TURNS parts. With a single
- * timer, a stall of this process could last until the timer expired. With several parts, the loop
- * reads the answers that arrived during the stall before the wait ends. */
+/* Counts one part of the wait, which ends after PROBE_TURNS parts. If this process stalls, the
+ * loop still reads the answers that arrived meanwhile; a single timer could expire before that. */
 static void one_more_turn(uv_timer_t *timer)
 {
     struct asking *q = timer->data;
@@ -305,8 +299,7 @@ static void one_more_turn(uv_timer_t *timer)
         uv_stop(&q->loop);
 }
 
-/* Asks the other members about this member. If this fails, sets q->why to the reason and returns
- * false. */
+/* Asks the other members about this one. On failure, sets q->why and returns false. */
 static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
                        const struct keys *keys)
 {
@@ -332,10 +325,9 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     e.options.context = q;
     q->member = elect_member_start(&e.options, &forbidden, q->why, sizeof q->why);
     enroll_wipe(&e);
-    /* The first message to another member may be lost, because there is no session with it yet. The
-     * second message follows within two renewals, so elect init must wait long enough for both. The
-     * wait must be shorter than max-lease, because after that time the member would be readmitted,
-     * which only elect readmit may do. */
+    /* The first message may be lost, because there is no session yet. The second follows within
+     * two renewals: wait long enough for both. But wait less than max-lease: after that time,
+     * the member would be readmitted, which only elect readmit may do. */
     uint64_t asks = (uint64_t)c->renewal * 5 / 2000, most = (uint64_t)c->max_lease * 3 / 4000;
     uint64_t patience = asks > PROBE ? asks : PROBE;
     patience = patience < most ? patience : most;
@@ -352,8 +344,8 @@ static bool ask_others(struct asking *q, const struct config *c, const struct co
     return q->why[0] == '\0';
 }
 
-/* Creates the state of a member. Refuses to do so if another member remembers this one. In that
- * case, this member has lost its state, and its earlier promises may still be in force. */
+/* Creates a member's state. Refuses if another member remembers this one: then its state was
+ * lost, and its old promises may still be in force. */
 static int make_member(const struct asked_for *a, const struct config *c,
                        const struct config_member *me, const struct keys *keys)
 {
@@ -438,7 +430,7 @@ int cmd_init(int argc, char **argv)
                                  : "expected the members: NAME=HOST:PORT ...");
     if (a.group != NULL && !options.new_cluster)
         return args_complain(a.verb, "--group", "use it only with --new-cluster");
-    if (options.new_cluster && !is_id_named(&a)) /* check this before any file is written */
+    if (options.new_cluster && !is_id_named(&a)) /* check before any file is written */
         return args_complain(a.verb, a.id, "no such member among the arguments of --new-cluster");
     if (sodium_init() < 0)
         return ask_complain(

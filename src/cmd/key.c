@@ -19,7 +19,7 @@ static void take_force(void *context, int option, const char *value)
     *force = true;
 }
 
-/* Prints what was done with the key. With -o json, prints only the number of the key. */
+/* Prints what was done with the key; with -o json, only the key's number. */
 static void print_result(const struct asked_for *a, unsigned id, const char *before,
                          const char *what, const char *after)
 {
@@ -43,8 +43,8 @@ static int make(const struct asked_for *a, const char *path)
     struct keys old = {0}, new = {.count = 1};
     struct text why;
     text_clear(&why);
-    /* If this machine has a member, the new key must get a number that its key file does not use
-     * yet. */
+    /* If this machine has a member, the new key needs a number that is free in the member's key
+     * file. */
     bool member = a->config != NULL || access(ASK_CONFIG, F_OK) == 0;
     if (member && !ask_config(a, &c))
         return EXIT_CONFIG;
@@ -74,8 +74,8 @@ static int tell(const struct asked_for *a, const char *verb, int id, bool force)
     return fine ? EXIT_FINE : status;
 }
 
-/* Adds a key to the key file, and then tells the daemon to read the file. The request to the daemon
- * therefore does not contain the key. */
+/* Adds a key to the key file, then tells the daemon to read the file, so that the request does
+ * not contain the key. */
 static int install(const struct asked_for *a, const struct config *c, const char *path)
 {
     struct keys all, new;
@@ -85,7 +85,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
         !keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     struct keys before = all;
-    bool there = false; /* set if the key file already has this key */
+    bool there = false; /* true if the key file already has this key */
     for (unsigned i = 0; i < all.count; i++)
         there = there || sodium_memcmp(&all.key[i], &new.key[0], sizeof new.key[0]) == 0;
     if (new.count != 1)
@@ -101,7 +101,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
     bool fine = why.length == 0 && (there || keys_write(&all, c->key_file, false, &why));
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
     if (fine && !there && status != EXIT_FINE)
-        keys_write(&before, c->key_file, false, &why); /* restores the old file */
+        keys_write(&before, c->key_file, false, &why); /* restore the old file */
     if (status == EXIT_FINE)
         print_result(a, new.key[0].id, "is accepted here", "",
                      ": when all members accept it, use it");
@@ -111,8 +111,8 @@ static int install(const struct asked_for *a, const struct config *c, const char
     return status;
 }
 
-/* Makes the cluster use a key, or removes a key. The daemon may refuse this, so the key file is
- * changed only after the daemon has agreed. */
+/* Switches the cluster to a key, or removes a key. The key file changes only after the daemon
+ * has agreed. */
 static int change(const struct asked_for *a, const struct config *c, const char *number, bool use,
                   bool force)
 {
@@ -127,7 +127,7 @@ static int change(const struct asked_for *a, const struct config *c, const char 
         return complain(a, &why);
     while (at < all.count && all.key[at].id != id)
         at++;
-    /* A key that is not in the file cannot be used, but the daemon can still remove it. */
+    /* A key that is not in the file can still be removed from the daemon. */
     if (at == all.count && use)
         return ask_complain(a->verb, EXIT_NO, "no key has this number: see elect key list");
     int status = tell(a, use ? "key-use" : "key-remove", (int)id, force);

@@ -57,8 +57,8 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* Returns true if this verb may be suggested after a typing error. A suggestion must never lead to
- * a command that disturbs a leader or replaces a state. */
+/* Returns true if this verb may be suggested after a typing error: it must not disturb a leader
+ * or replace a state. */
 static bool is_harmless(const struct verb *v)
 {
     return v->run != cmd_resign && v->run != cmd_transfer && v->run != cmd_pause &&
@@ -106,7 +106,7 @@ static int help(const char *name)
     return EXIT_FINE;
 }
 
-/* Prints the version. `word` is the argument after the verb, or NULL if there is none. */
+/* `word` is the argument after the verb; NULL if none. */
 static int print_version(const char *word)
 {
     if (word != NULL && asks_help(word))
@@ -117,8 +117,7 @@ static int print_version(const char *word)
     return EXIT_FINE;
 }
 
-/* Returns the index of the verb on the command line, or 0 if there is no verb. Options may come
- * before the verb. */
+/* Returns the index of the verb in argv, or 0 if there is none. Options may precede the verb. */
 static int find_verb(int argc, char **argv)
 {
     static const char *const valued[] = {"-o", "--output", "-c",   "--config", "-g", "--group",

@@ -1,4 +1,4 @@
-/* The verbs that work with the members of a real cluster, and not with the simulator. */
+/* Verbs for the members of a real cluster, as opposed to the simulator. */
 #ifndef ELECT_CMD_MEMBER_H
 #define ELECT_CMD_MEMBER_H
 

@@ -1,4 +1,4 @@
-/* Shows a progress bar on standard error, with at most ten updates per second. */
+/* Progress bar on standard error, with at most ten updates per second. */
 #include "sim.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Prints the outcome of one or many elections, as text or as one JSON object. */
+/* Prints the outcome of one or many elections, as text or JSON. */
 #include "sim.h"
 
 #include <jansson.h>
@@ -98,8 +98,7 @@ static void report_json(const struct outcome *o, const char *expectation)
     print_json(object);
 }
 
-/* Prints the outcome of an election that ran in the lab. For an election in a world, trace_outcome
- * does this. */
+/* For an election in the lab. trace_outcome does this for a world. */
 static void report_text(const struct outcome *o)
 {
     const char *gap = ": ";

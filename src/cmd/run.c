@@ -1,4 +1,4 @@
-/* elect run: parses the command line. The code in src/run/ then runs the command. */
+/* elect run: command line. src/run/ runs the command. */
 #include "member.h"
 
 #include "../base/parse.h"
@@ -77,7 +77,7 @@ static const struct option_spec own[OWN_COUNT] = {
 };
 
 struct words {
-    const char *value[OWN_COUNT]; /* the values of the options; "" for an option without a value */
+    const char *value[OWN_COUNT]; /* "" if the option takes no value */
 };
 
 static void take(void *context, int option, const char *value)
@@ -133,8 +133,7 @@ static bool read_number(const struct words *w, enum own which, uint64_t from, ui
     return false;
 }
 
-/* Returns the number of the signal with this name or number, such as TERM, SIGTERM or 15. Returns 0
- * if there is no such signal. */
+/* Returns the number of a signal such as TERM, SIGTERM or 15, or 0 if there is none. */
 static int signal_number(const char *word)
 {
     uint64_t number;
@@ -189,8 +188,7 @@ static bool read_on_lose(const struct words *w, struct run_options *o)
     return true;
 }
 
-/* Checks that no option makes another option ineffective. If one does, prints an error message and
- * returns false. */
+/* Returns false after an error message if one option makes another one ineffective. */
 static bool options_fit(const struct words *w, const struct run_options *o)
 {
     static const struct {
@@ -261,7 +259,7 @@ static const char help[] =
     "(-n); 75 leadership was lost; 124 the local member did not lead within --max-wait; 125 elect "
     "run failed; 126 CMD cannot be executed; 127 CMD not found.";
 
-/* Returns the index of the first argument "--", or argc if there is none. */
+/* Returns the index of the first "--", or argc if there is none. */
 static int split(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -270,8 +268,8 @@ static int split(int argc, char **argv)
     return argc;
 }
 
-/* If the command line contains the option --resign, which this version no longer accepts, prints an
- * error message and returns true. */
+/* Returns true after an error message if the command line contains --resign, which an earlier
+ * version accepted. */
 static bool has_removed_option(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -283,8 +281,8 @@ static bool has_removed_option(int argc, char **argv)
     return false;
 }
 
-/* Finds the paths of the daemon's run and status sockets. Returns 0 on success. On failure, prints
- * an error message and returns an exit status. */
+/* Finds the daemon's run and status sockets. Returns 0, or an exit status after an error
+ * message. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
     const char *dot;
@@ -296,7 +294,7 @@ static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char s
     if (snprintf(status, CONFIG_FILE, "%.*s%s", length, run, beside ? ".status" : "") >=
         CONFIG_FILE)
         return complain(run, "the path is too long for a socket: use at most 107 bytes");
-    config_make_absolute(status); /* so that it stays valid when the command changes its folder */
+    config_make_absolute(status); /* the command may change its folder */
     return 0;
 }
 

@@ -10,16 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens a temporary file in the same folder as the file `save`. It replaces that file only when it
- * is complete, so an old file stays unchanged until then. If `save` is a symbolic link, the file to
- * which the link points is replaced, and the link stays. */
+/* Opens a temporary file beside `save`, to replace it once complete. If `save` is a symbolic
+ * link, the target is replaced. */
 static FILE *open_beside(const char *save, char *file, char *name, size_t room)
 {
     struct stat st;
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* realpath fails if there is no such file yet */
+    if (realpath(save, file) == NULL) /* the file does not exist yet */
         snprintf(file, PATH_MAX, "%s", save);
     if (stat(file, &st) == 0) {
         mode = st.st_mode & 0777;
@@ -34,8 +33,7 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     return fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
 }
 
-/* Returns true if the file can be written. The name "-" is refused, because it usually means
- * standard output. */
+/* Returns true if the file can be written. Refuses "-", which usually means standard output. */
 bool save_possible(const char *save)
 {
     char file[PATH_MAX], name[PATH_MAX + 8];
@@ -62,8 +60,7 @@ bool save_scenario(const char *verb, const char *option, const char *save, const
     return false;
 }
 
-/* Replays a script. The script is first parsed from its text, as when a user plays the saved file,
- * so that both replays are the same. */
+/* Parses the script from its text first, so that this replay equals that of the saved file. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end)
 {

@@ -1,4 +1,4 @@
-/* elect sim: prints one election step by step, or the statistics of many elections. */
+/* elect sim: prints one election step by step, or statistics of many elections. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -218,8 +218,8 @@ static bool set_file(struct request *r, const char *file)
     return true;
 }
 
-/* Parses the command line. Returns EXIT_FINE, or -1 if the help must be printed, or an exit status
- * after an error message. */
+/* Parses the command line. Returns EXIT_FINE, -1 to print the help, or an exit status after an
+ * error message. */
 static int parse(struct request *r, int argc, char **argv)
 {
     struct args args = {.verb = "sim", .argc = argc, .at = 1, .argv = argv};
@@ -251,8 +251,7 @@ static int parse(struct request *r, int argc, char **argv)
     return EXIT_FINE;
 }
 
-/* Warns if the number of voters is even, because a cluster with one voter fewer would survive just
- * as many failures. */
+/* Warns if the number of voters is even: one voter fewer would survive just as many failures. */
 static void warn_even(const struct request *r)
 {
     const struct setup *s = &r->experiment.setup;
@@ -266,7 +265,6 @@ static void warn_even(const struct request *r)
             (unsigned long long)(voters - 1));
 }
 
-/* Checks the options of --storm and --troubles, and sets their defaults. */
 static int check_storm(struct request *r)
 {
     struct setup *s = &r->experiment.setup;
@@ -303,7 +301,6 @@ static int check_storm(struct request *r)
                                                          : complain(name, complaint.bytes);
 }
 
-/* Checks that the options do not contradict each other. */
 static int check(struct request *r)
 {
     struct experiment *e = &r->experiment;
@@ -359,7 +356,7 @@ static void outcome_of_lab(struct outcome *o, const struct setup *s, const struc
         o->total += o->sent[type] = l->sent[type];
 }
 
-/* Runs an election in a world or, if there are too many processes for a world, in the lab. */
+/* Runs an election in a world or, with too many processes for a world, in the lab. */
 static bool hold(const struct request *r, uint64_t seed, struct play *p, struct outcome *o)
 {
     const struct experiment *e = &r->experiment;
@@ -405,8 +402,8 @@ static int run_one(const struct request *r, struct play *p)
 
 /* ---- many elections ---- */
 
-/* Writes to `t` the command that replays one of many runs. The command contains the same options
- * except --runs and --seed, and sets the failure detector to the same mode as in the runs. */
+/* Writes the command that replays one of many runs: the same options except --runs and --seed,
+ * and the same failure detector. */
 static void replay_command(const struct request *r, int argc, char **argv, bool detector,
                            struct text *t)
 {
@@ -451,7 +448,7 @@ static int run_many(const struct request *r, struct play *p, int argc, char **ar
 
 int cmd_sim(int argc, char **argv)
 {
-    static struct request r; /* static, because it is too large for the stack */
+    static struct request r; /* too large for the stack */
     static struct play p;
     int status = parse(&r, argc, argv);
     if (status == -1)

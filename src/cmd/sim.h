@@ -1,5 +1,4 @@
-/* The request that the user makes with the command line of `elect sim`, and the outcome that is
- * reported. */
+/* `elect sim`: the parsed command line and the outcome of an election. */
 #ifndef ELECT_CMD_SIM_H
 #define ELECT_CMD_SIM_H
 
@@ -14,8 +13,8 @@ enum trace_mode { TRACE_UNSAID, TRACE_TEXT, TRACE_JSON, TRACE_NONE };
 
 struct request {
     struct experiment experiment;
-    const char *file;          /* the file with the scenario; NULL: there is none */
-    const char *not_with_file; /* an option that is not allowed with a scenario file */
+    const char *file;          /* scenario file; NULL if none */
+    const char *not_with_file; /* an option that a scenario file forbids */
     const char *trace_file;
     enum trace_mode trace;
     bool rewrite, json, quiet, verbose, runs_given, storm, troubles, replays;
@@ -26,10 +25,10 @@ struct request {
 
 /* The outcome of one election, in a world or in the lab. */
 struct outcome {
-    struct elect_config config; /* its algorithm determines how messages are named */
-    const struct world *world;  /* NULL: the election was held in the lab */
+    struct elect_config config; /* determines the names of the messages */
+    const struct world *world;  /* NULL: held in the lab */
     bool agreed;
-    uint32_t leader; /* the id of the leader, if `agreed` */
+    uint32_t leader; /* id, if `agreed` */
     uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;
     unsigned violations;
     const struct violation *violation;
@@ -39,7 +38,6 @@ void outcome_of_play(struct outcome *o, const struct play *p);
 int outcome_exit(const struct outcome *o);
 void report_outcome(const struct outcome *o, const char *expectation, bool json);
 
-/* Statistics on the outcomes of many elections. */
 #define REPORT_MAX_SEEDS 10
 struct statistics {
     struct elect_config config;
@@ -47,7 +45,7 @@ struct statistics {
     struct tally leader, time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks,
         heartbeats;
     unsigned failed;
-    /* the first seeds whose election ended without agreement or violated a property */
+    /* the first seeds without agreement or with a violated property */
     uint64_t failed_seed[REPORT_MAX_SEEDS];
 };
 void statistics_add(struct statistics *s, const struct outcome *o, uint64_t seed);
@@ -55,42 +53,39 @@ void report_statistics(const struct statistics *s, const char *command, bool jso
 
 /* ---- trace.c ---- */
 
-/* A listener that prints the trace of an election, collects it, or both. */
+/* Listener that prints or collects an election's trace, or both. */
 struct trace {
-    FILE *out; /* NULL: the trace is not printed */
+    FILE *out; /* NULL: do not print */
     enum trace_mode mode;
     bool verbose;
-    char *text; /* the collected trace, if `collects` is true */
+    char *text; /* the trace so far, if `collects` */
     size_t length, room;
     bool collects;
 };
 void trace_happening(void *trace, const struct world *w, const struct happening *h);
 void trace_collect(struct trace *t, const char *text, size_t length);
-/* Adds the last lines of a trace to `t`. They contain the leader and any violated property. */
+/* Adds the last lines of a trace: the leader and any violated property. */
 void trace_outcome(const struct play *p, struct text *t);
-/* Opens the file that --trace-file names. Without this option, returns the default stream. If this
- * fails, prints the reason and returns NULL. */
+/* Opens the file given with --trace-file, or returns the default stream. On failure, prints the
+ * reason and returns NULL. */
 FILE *trace_open(const struct request *r);
-/* Closes the file that --trace-file names. Returns `status`, or EXIT_IO if writing to the file
- * failed. */
+/* Closes that file. Returns `status`, or EXIT_IO if writing failed. */
 int trace_close(const struct request *r, FILE *out, int status);
 
-/* Shows a progress bar if standard error is a terminal. `total` is 0 if the total is unknown. */
+/* Shows a progress bar if standard error is a terminal. `total` is 0 if unknown. */
 void progress_show(uint64_t done, uint64_t total, const char *what);
 void progress_clear(void);
 
 /* ---- save.c ---- */
 
-/* Returns true if the file can be written. Call this before a long computation whose result goes to
- * the file. */
+/* Returns true if the file can be written. For use before a long computation. */
 bool save_possible(const char *save);
-/* Writes a file with the script of a scenario and its trace. If this fails, prints the reason and
- * returns false. */
+/* Writes a scenario's script and trace. On failure, prints the reason and returns false. */
 bool save_scenario(const char *verb, const char *option, const char *save, const char *script,
                    const char *story);
 /* Replays a script and returns its trace, which the caller must free. If the replay does not
- * violate `property`, sets `complaint` and returns NULL. PROPERTY_COUNT means that no violation is
- * required. If `end` is not NULL, stores the outcome there. */
+ * violate `property`, sets `complaint` and returns NULL; PROPERTY_COUNT requires no violation.
+ * Stores the outcome in `end` unless NULL. */
 char *save_replay(const char *script, enum property property, struct text *complaint,
                   struct outcome *end);
 

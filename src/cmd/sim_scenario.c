@@ -1,5 +1,5 @@
-/* elect sim FILE: plays a scenario, and then compares its trace with the trace in the file or
- * replaces the trace in the file. */
+/* elect sim FILE: plays a scenario, then compares its trace with the one in the file or replaces
+ * it. */
 #include "sim.h"
 
 #include "../base/access.h"
@@ -20,8 +20,8 @@ static int complain(const char *file, const char *why)
     return args_complain("sim", *file ? file : "\"\"", why);
 }
 
-/* Returns the content of a text file, which the caller must free. If this fails, prints the reason,
- * sets `status` to an exit status and returns NULL. */
+/* Returns a file's content, which the caller must free. On failure, prints the reason, sets
+ * `status` to an exit status and returns NULL. */
 static char *read_file(const char *file, int *status)
 {
     struct stat st;
@@ -89,12 +89,11 @@ static void print_line(char mark, const struct lines *l, size_t i)
     fprintf(stderr, "%c %.*s\n", mark, (int)l->length[i], l->line[i]);
 }
 
-/* The largest number of lines of each trace that are compared to print a difference. Equal lines at
- * the beginning and at the end of both traces do not count. */
+/* Maximum number of lines compared per trace, not counting equal lines at either end. */
 #define MAX_DIFF 4000
 
-/* Prints the lines in which two texts differ. common[i][j] is the length of the longest common
- * subsequence of the lines from a[i] on and the lines from b[j] on. */
+/* Prints the lines that differ. common[i][j] is the length of the longest common subsequence of
+ * the lines from a[i] on and from b[j] on. */
 static void print_middle(const struct lines *a, size_t i, size_t a_end, const struct lines *b,
                          size_t j, size_t b_end)
 {
@@ -143,8 +142,8 @@ static void print_diff(const struct lines *a, const struct lines *b)
         fprintf(stderr, "  ... (further differences are not shown)\n");
 }
 
-/* Compares two traces. If they differ, prints the difference and returns true. Different line
- * endings, or a missing newline at the end, do not count as a difference. */
+/* Compares two traces. If they differ, prints the difference and returns true. Line endings and
+ * a missing final newline do not count. */
 static bool differs(const struct request *r, const char *expected, const char *told)
 {
     struct lines a = {0}, b = {0};
@@ -164,8 +163,8 @@ static bool differs(const struct request *r, const char *expected, const char *t
 
 /* ---- rewriting ---- */
 
-/* Writes a new file in the same folder, and replaces the old file with it only when it is complete.
- * If `link` is a symbolic link, the file to which it points is replaced, and the link stays. */
+/* Replaces a file with a new one written beside it. If `link` is a symbolic link, its target is
+ * replaced. */
 static int rewrite(const char *link, const char *text, size_t script, const char *told)
 {
     char name[PATH_MAX + 8], file[PATH_MAX];
@@ -191,8 +190,8 @@ static int rewrite(const char *link, const char *text, size_t script, const char
     return EXIT_IO;
 }
 
-/* Replaces the trace in a scenario file. The trace is the part after the line ----, which is added
- * if it is missing. The rest of the file is kept. */
+/* Replaces the trace in a scenario file: everything after the line ----, which is added if
+ * missing. */
 static int write_expectation(const struct request *r, const struct scenario *s, const char *text,
                              const char *told)
 {
@@ -232,8 +231,7 @@ static int judge(const struct request *r, const struct scenario *s, const struct
     return status;
 }
 
-/* Prints an error message about line `line` of the scenario, or about the whole file if `line` is
- * 0. */
+/* `line` is 0 for the whole file. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
     char where[PATH_MAX + 16];
@@ -250,8 +248,8 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Plays the scenario a second time and prints its trace. The first run prints nothing, so that a
- * scenario that fails halfway prints only the error message. */
+/* Plays the scenario again and prints its trace. The first run is silent, so that a scenario
+ * that fails halfway prints only the error message. */
 static int tell(const struct request *r, const struct scenario *s, struct play *p)
 {
     struct text complaint;

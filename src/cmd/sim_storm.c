@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define SECOND 1000                      /* in ticks; a tick of a storm lasts a millisecond */
-#define SEED   (UINT64_C(3600) * SECOND) /* how many ticks of a storm one seed simulates */
+#define SECOND 1000                      /* in ticks of one millisecond */
+#define SEED   (UINT64_C(3600) * SECOND) /* ticks simulated per seed */
 
 static volatile int stop;
 
@@ -60,7 +60,7 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
     json_decref(object);
 }
 
-/* Prints the counts of faults, such as "crash 3, cut 4", on lines of at most 80 columns. */
+/* Prints counts such as "crash 3, cut 4", on lines of at most 80 columns. */
 static void print_counts(const struct storm_report *s)
 {
     unsigned column = (unsigned)printf("faults:");
@@ -165,8 +165,8 @@ static bool save(const char *file, const char *script, enum property property)
     return saved;
 }
 
-/* Simulates the storm of this seed again and records its steps. Removes all steps that are not
- * needed for the violation, and saves the others. */
+/* Replays the seed's storm, removes all steps that the violation does not need, and saves the
+ * rest. */
 static bool save_violation(const struct request *r, const struct elect_config *c,
                            const struct storm_violation *v, struct play *p, const char *file)
 {
@@ -205,7 +205,7 @@ int sim_storm(const struct request *r, struct play *p)
 {
     struct storm_report report = {0};
     struct elect_config c;
-    struct text complaint; /* stays empty: the settings have already been checked */
+    struct text complaint; /* unused: the settings have been checked */
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;
@@ -213,8 +213,7 @@ int sim_storm(const struct request *r, struct play *p)
     text_clear(&complaint);
     if (r->replays && !r->quiet && out == NULL)
         return EXIT_USAGE;
-    /* If the ring is shuffled, its order comes from the first seed and stays the same for all other
-     * seeds. */
+    /* A shuffled ring takes its order from the first seed and keeps it. */
     setup_config(&r->experiment.setup, r->experiment.setup.seed, &c, &complaint);
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);

@@ -1,4 +1,4 @@
-/* elect sim --troubles: measures how much the rules of presence.c reduce leader changes. */
+/* elect sim --troubles: measures how much presence.c reduces leader changes. */
 #include "sim.h"
 
 #include "../sim/trouble.h"
@@ -68,7 +68,7 @@ int sim_troubles(const struct request *r, struct play *p)
 {
     struct pair pairs[TROUBLE_COUNT] = {0};
     struct elect_config c;
-    struct text complaint; /* stays empty: the settings have already been checked */
+    struct text complaint; /* unused: the settings have been checked */
     uint64_t seed = r->experiment.setup.seed, ticks = r->storm_days * 86400 * SECOND;
     text_clear(&complaint);
     setup_config(&r->experiment.setup, seed, &c, &complaint);

@@ -1,5 +1,4 @@
-/* Implements the verbs that query a daemon: is-leader, leader, status, members, history and
- * watch. */
+/* Verbs that query a daemon: is-leader, leader, status, members, history and watch. */
 #include "../base/clock.h"
 #include "../base/json.h"
 #include "../daemon/log_line.h"
@@ -33,13 +32,12 @@ int cmd_is_leader(int argc, char **argv)
         return ~status;
     int64_t asked = boottime_now();
     json_t *o = ask_daemon(&a, "status", question("is-leader"), PATIENCE, &status);
-    /* If there is no answer, EXIT_NO means that the group does not exist. The command then exits
-     * with EXIT_USAGE, because users would take EXIT_NO to mean that the member does not lead. */
+    /* EXIT_NO would mean that the member does not lead, but without an answer it means that the
+     * group does not exist. */
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
-    /* The remaining time is counted from a moment before the request was sent. Even if this process
-     * is suspended in the meantime, it therefore never reports that the member leads after its time
-     * has ended. */
+    /* Count from before the request, so that a suspended process never reports a leader whose
+     * time is up. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));
@@ -182,8 +180,8 @@ static json_t *history(const struct asked_for *a, int *status)
     return all;
 }
 
-/* Requests the entries of the flight recorder page by page, and returns them. If this fails, prints
- * the reason, sets `status` to an exit status and returns NULL. */
+/* Returns the flight recorder's entries, read page by page. On failure, prints the reason, sets
+ * `status` to an exit status and returns NULL. */
 static json_t *messages(const struct asked_for *a, json_int_t seconds, int *status)
 {
     json_t *all = json_array();

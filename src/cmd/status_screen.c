@@ -1,5 +1,5 @@
-/* Prints a status that an operator can read quickly. The first line names the leader, and the next
- * lines show whether the leader is likely to stay in office. */
+/* Prints the status for operators: the leader on the first line, then whether it is likely to
+ * stay in office. */
 #include "status_screen.h"
 
 #include "../base/clock.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define SECOND     1000000
-#define NAME_WIDTH 16 /* columns for a name; a longer name gets a separate line */
+#define NAME_WIDTH 16 /* columns; longer names get a separate line */
 
 /* ---- times ---- */
 
@@ -32,7 +32,7 @@ static void add_duration(struct text *t, double seconds)
     text_add(t, text);
 }
 
-/* Adds a date, and how long ago that was according to the clock of this machine. */
+/* Adds a date and how long ago it was by the local clock. */
 static void add_date(struct text *t, const char *date)
 {
     struct tm tm = {0};
@@ -55,7 +55,6 @@ static bool has_quorum(const json_t *group)
     return field_integer(q, "reachable") >= field_integer(q, "needed");
 }
 
-/* Adds the name of the leader and its term. */
 static void add_leader(struct text *t, const json_t *group)
 {
     char term[ELECT_TERM_TEXT];
@@ -77,8 +76,8 @@ static void add_leader(struct text *t, const json_t *group)
     text_add(t, elect_term_text((elect_term)field_integer(group, "term"), term));
 }
 
-/* Adds the words before the date since which this member knows the leader, or returns false if
- * there is no such date. A follower learns who leads only after the election, or after its own
+/* Adds the words before the date since when this member knows the leader. Returns false if there
+ * is no such date. A follower learns of its leader only after the election, or after its own
  * start. */
 static bool add_since(struct text *t, const json_t *group)
 {
@@ -165,7 +164,7 @@ static void add_run(struct text *t, const json_t *work)
     text_add(t, text);
 }
 
-/* Prints what work another member does as leader, according to that member's latest report. */
+/* Prints what the leader, another member, last reported about its work. */
 static void print_leader_work(const json_t *group)
 {
     const json_t *work = json_object_get(group, "leader_work");
@@ -253,8 +252,8 @@ static bool contains(const json_t *names, const char *name)
     return found;
 }
 
-/* Returns "yes", "some" or "no": whether the member votes in all, in some or in none of the groups
- * that are shown. */
+/* Returns "yes", "some" or "no": whether the member votes in all, some or none of the groups
+ * shown. */
 static const char *vote_of(const json_t *groups, const char *name)
 {
     size_t i, votes = 0;
@@ -263,8 +262,8 @@ static const char *vote_of(const json_t *groups, const char *name)
     return votes == 0 ? "no" : votes == json_array_size(groups) ? "yes" : "some";
 }
 
-/* Returns "leader", "aside" or "heir" if the member has this role in the group, and "" if it has
- * none of them. Returns "" also if several groups are shown. */
+/* Returns the member's role in the group: "leader", "aside", "heir" or "". Always "" if several
+ * groups are shown. */
 static const char *part_of(const json_t *groups, const char *name)
 {
     const json_t *group = json_array_get(groups, 0);

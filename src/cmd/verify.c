@@ -303,8 +303,7 @@ static bool set(struct asked *a, enum option option, const char *value, struct t
     return false;
 }
 
-/* Remembers that the user gave this option, if it is allowed only with a mandate or only without
- * one. */
+/* Remembers an option that requires or forbids a mandate. */
 static void note(struct asked *a, enum option option)
 {
     static const enum option textbook[] = {
@@ -322,8 +321,8 @@ static void note(struct asked *a, enum option option)
         a->mandate = mandate[i] == option ? names[option] : a->mandate;
 }
 
-/* Parses the command line. Returns EXIT_FINE, -1 if the help must be printed, -2 if the list of
- * properties must be printed, or an exit status after an error message. */
+/* Parses the command line. Returns EXIT_FINE, -1 to print the help, -2 to list the properties,
+ * or an exit status after an error message. */
 static int parse(struct asked *a, int argc, char **argv)
 {
     struct args args = {.verb = "verify", .argc = argc, .at = 1, .argv = argv};
@@ -406,9 +405,9 @@ static bool choose_mortals(const struct asked *a, struct question *q, struct tex
 
 #define AT_REST (1u << PROPERTY_AGREEMENT | 1u << PROPERTY_HIGHEST_WINS | 1u << PROPERTY_NO_STUCK)
 
-/* Returns the properties that the algorithm promises under the given assumptions. If all processes
- * follow a leader at the start, the algorithm does not have to replace it. highest-wins is
- * therefore not promised if that leader is not the highest process. */
+/* Returns the properties that the algorithm promises under the given assumptions. If all
+ * processes start as followers of a leader, they need not replace it, so highest-wins holds only
+ * if it is the highest process. */
 static uint32_t claims(const struct question *q)
 {
     elect_set up = elect_everyone(&q->config) & ~q->down;
@@ -417,7 +416,7 @@ static uint32_t claims(const struct question *q)
         at_rest &= ~(1u << PROPERTY_HIGHEST_WINS);
     if (q->reduce)
         return at_rest;
-    if (q->any_timeouts) /* a timer may expire again and again, without end */
+    if (q->any_timeouts) /* timers may expire forever */
         return 1u << PROPERTY_NO_STUCK | 1u << PROPERTY_EVENTUALLY;
     return at_rest | 1u << PROPERTY_EVENTUALLY | 1u << PROPERTY_TERMINATION;
 }
@@ -438,8 +437,7 @@ static bool check_reduction(const struct asked *a, const struct question *q, boo
     return true;
 }
 
-/* If --joins N is given without --down, the N processes with the highest ids are down at the
- * start. */
+/* With --joins N but no --down, the N highest processes start down. */
 static void default_down(const struct asked *a, struct question *q)
 {
     unsigned joins = q->budget.joins;
@@ -573,8 +571,8 @@ static void report_text(const struct asked *a, const struct outcome_of_explorati
            (unsigned long long)o->steps);
 }
 
-/* Returns the script of the counterexample, and stores its trace in `story`. If the script cannot
- * be replayed, prints an error message and returns NULL. */
+/* Returns the counterexample as a script, and its trace in `story`. If it cannot be replayed,
+ * prints an error message and returns NULL. */
 static char *tell_counterexample(struct space *s, const struct outcome_of_exploration *o,
                                  char **story)
 {

@@ -1,4 +1,4 @@
-/* Declarations that the files of `elect verify` share. */
+/* Shared by the files of `elect verify`. */
 #ifndef ELECT_CMD_VERIFY_H
 #define ELECT_CMD_VERIFY_H
 
@@ -11,11 +11,10 @@ struct asked {
     struct setup setup;
     struct exploration exploration;
     bool begin_all, begin_given, crashing_given, properties_given, json, quiet;
-    /* the last option on the command line that is allowed only without a mandate, and the last one
-     * that needs a mandate */
+    /* the last option given that forbids a mandate, and the last one that requires it */
     const char *textbook, *mandate;
     struct numbers begin, crashing;
-    uint64_t budget[6]; /* the values of OPTION_CRASHES to OPTION_JOINS */
+    uint64_t budget[6]; /* values of OPTION_CRASHES to OPTION_JOINS */
     const char *save;
 };
 

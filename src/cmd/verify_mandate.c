@@ -1,5 +1,4 @@
-/* elect verify --mandate majority: sets the defaults, describes what to verify, and prints a
- * report. */
+/* elect verify --mandate majority: defaults, description and report. */
 #include "verify.h"
 
 #include <string.h>
@@ -8,8 +7,8 @@
     (1u << PROPERTY_ONE_PER_TERM | 1u << PROPERTY_RISING_GRANTS | 1u << PROPERTY_RELEASED_LAST)
 #define IN_BOUND (1u << PROPERTY_ONE_LEADER | 1u << PROPERTY_RISING_TOKENS)
 
-/* The smallest settings with which one clock can run twice as fast as another. In each tick, a slow
- * clock advances by a quarter of the lease, and a fast clock by half of the lease. */
+/* The smallest settings that allow one clock to run twice as fast as another: per tick, a slow
+ * clock advances by a quarter of the lease, a fast one by half. */
 #define LEASE   "20"
 #define RENEWAL "3"
 #define DRIFT   "0.333333"
@@ -24,7 +23,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* stays empty: these three settings are valid */
+    struct text ignored; /* unused: these settings are valid */
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
@@ -48,7 +47,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
             "time: leave it out");
     if (q->config.n > 8)
         return refuse(complaint, "too many processes", ": use at most 8 with a mandate");
-    if (q->max_term == 0) /* 0: --terms was not given */
+    if (q->max_term == 0) /* --terms was not given */
         q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
     if (!a->properties_given)
         *properties = claimed;
@@ -62,8 +61,8 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
         return refuse(complaint, "--rounds",
                       " needs --clocks bounded: with --clocks any a second "
                       "round has the same effects as the first");
-    q->reorder = true;        /* messages may arrive in any order */
-    q->config.stable = false; /* any process may win an election at any time */
+    q->reorder = true;
+    q->config.stable = false; /* any process may win at any time */
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;

@@ -1,5 +1,5 @@
-/* Prepares the cluster of the demonstration: addresses, files and the supervisor. Sends orders to
- * the supervisor. */
+/* Sets up the demonstration's cluster (addresses, files, supervisor) and sends orders to the
+ * supervisor. */
 #include "cluster.h"
 
 #include "../daemon/keys.h"
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORDER_SECONDS 60 /* the time limit for an order, long enough for a busy machine */
-/* The time limit for the exit of the supervisor. After that, this process does the cleanup. */
+#define ORDER_SECONDS 60 /* per order; generous, for busy machines */
+/* Time limit for the supervisor's exit. After that, this process cleans up. */
 #define END_SECONDS 5
 
 const char *cluster_mandate(const struct cluster *g)
@@ -50,9 +50,9 @@ static bool bind_at(const char *host, struct sockaddr_in *at, int *fd)
            getsockname(*fd, (struct sockaddr *)at, &size) == 0;
 }
 
-/* Opens the sockets of the supervisor, and chooses the addresses of the members. Each member sends
- * its packets to sockets of the supervisor, which passes them on. The members have random loopback
- * addresses, so that no other process takes their ports while a member is down. */
+/* Opens the supervisor's sockets and chooses the members' addresses. Members send their packets
+ * to the supervisor, which relays them. Their loopback addresses are random, so that no other
+ * process takes their ports while they are down. */
 static bool make_network(struct cluster *g, struct text *complaint)
 {
     bool fine = true;
@@ -65,7 +65,7 @@ static bool make_network(struct cluster *g, struct text *complaint)
             fine = i == j || bind_at("127.0.0.1", &g->seen[i][j], &g->relay[i][j]);
         fine = fine && bind_at(host, &g->place[i], &probe);
         if (probe >= 0)
-            close(probe); /* frees the address for the daemon */
+            close(probe); /* the daemon will bind it */
     }
     return fine || text_complain(complaint, "127.0.0.1", strerror(errno), ": no sockets");
 }
@@ -95,8 +95,7 @@ static bool write_config(const struct cluster *g, unsigned me, const char *clust
     return fclose(out) == 0 || text_complain(complaint, path, strerror(errno), "");
 }
 
-/* Writes the configurations and the state files of all members. Existing state files are not
- * replaced. */
+/* Writes all members' configurations, and their state files unless they exist. */
 bool cluster_configure(struct cluster *g, struct text *complaint)
 {
     char hex[2 * ELECT_UV_CLUSTER + 1];
@@ -158,12 +157,12 @@ static bool fork_supervisor(struct cluster *g, struct text *complaint)
 bool cluster_begin(struct cluster *g, struct text *complaint)
 {
     g->lock = g->channel = -1;
-    /* If SIGCHLD were ignored, waitpid could not report that a child has exited. */
+    /* With SIGCHLD ignored, waitpid could not report children. */
     signal(SIGCHLD, SIG_DFL);
     if (sodium_init() < 0)
         return text_complain(complaint, "cannot use keys", "libsodium finds no random numbers",
                              ", check /dev/urandom");
-    tree_adopt(); /* if the supervisor is killed, this process becomes the parent of the daemons */
+    tree_adopt(); /* if the supervisor is killed, its daemons become children of this process */
     folder_clean_up();
     g->lock = folder_make(g->folder, sizeof g->folder, complaint);
     if (g->lock < 0)
@@ -172,7 +171,7 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     for (unsigned i = 0; i < g->members && fine; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j)
-                close(g->relay[i][j]); /* only the supervisor uses these sockets */
+                close(g->relay[i][j]); /* only the supervisor uses these */
     if (fine && make_files(g, complaint))
         return true;
     cluster_end(g);
@@ -192,8 +191,7 @@ bool cluster_order(struct cluster *g, enum order order, unsigned member)
     return got == 1;
 }
 
-/* Waits until the supervisor has cleaned up and exited. Returns false if it did not exit in time
- * and was killed, or if it failed. */
+/* Waits for the supervisor to clean up and exit. Returns false if it had to be killed or failed. */
 static bool supervisor_has_cleaned_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};

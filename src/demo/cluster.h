@@ -20,58 +20,58 @@
 #include <sys/types.h>
 #include <termios.h>
 
-#define CLUSTER_MEMBERS 9 /* the largest number of members; their names are 1 to 9 */
+#define CLUSTER_MEMBERS 9 /* named 1 to 9 */
 #define CLUSTER_FEWEST  3
 #define CLUSTER_PATH    96
 
-/* The memory that the supervisor shares with the process that started it. Times are in microseconds
- * of CLOCK_BOOTTIME, the clock that the daemons use. */
+/* Memory shared by the supervisor and the process that started it. Times are in microseconds of
+ * CLOCK_BOOTTIME, as in the daemons. */
 struct cluster_page {
-    /* runs: the member is running; stands: it is suspended by SIGSTOP */
+    /* `stands`: suspended by SIGSTOP */
     _Atomic bool runs[CLUSTER_MEMBERS], stands[CLUSTER_MEMBERS];
-    _Atomic int64_t done[CLUSTER_MEMBERS]; /* when the last order to the member began */
-    _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass only between members of the same part */
-    _Atomic bool terminal;                 /* true if the terminal's settings must be restored */
-    struct termios before;                 /* the terminal's settings that must be restored */
+    _Atomic int64_t done[CLUSTER_MEMBERS]; /* start time of the member's last order */
+    _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass only within a part */
+    _Atomic bool terminal;                 /* `before` must be restored */
+    struct termios before;
 };
 
 struct cluster {
     unsigned members;
     uint8_t algorithm, mandate;
-    uint8_t identity[16]; /* the random id of the cluster; all zeros until it is chosen */
+    uint8_t identity[16]; /* random id; all zeros until chosen */
     char folder[CLUSTER_PATH];
     struct cluster_page *page;
-    struct sockaddr_in place[CLUSTER_MEMBERS]; /* the address of each member */
-    /* seen[a][b]: the address to which member a sends its packets for member b */
+    struct sockaddr_in place[CLUSTER_MEMBERS]; /* the members' addresses */
+    /* seen[a][b]: address where member a sends its packets for member b */
     struct sockaddr_in seen[CLUSTER_MEMBERS][CLUSTER_MEMBERS];
-    /* relay[a][b]: the supervisor's socket that receives the packets of member a for member b */
+    /* relay[a][b]: the supervisor's socket at seen[a][b] */
     int relay[CLUSTER_MEMBERS][CLUSTER_MEMBERS];
-    int lock, channel, terminal; /* file descriptors; -1: not open */
+    int lock, channel, terminal; /* file descriptors; -1 if closed */
     pid_t supervisor;
 };
 
 enum order {
     ORDER_START,
-    ORDER_KILL,  /* kill -9 for the member only; its guardian then sends a testament */
-    ORDER_CRASH, /* kill -9 for the member and its guardian, as if their machine failed */
+    ORDER_KILL,  /* kill -9 of the member; its guardian survives and sends a death report */
+    ORDER_CRASH, /* kill -9 of the member and its guardian, like a machine failure */
     ORDER_STOP,
     ORDER_CONTINUE,
 };
 
-/* Prepares the files and starts the supervisor. If this fails, removes everything, sets `complaint`
- * and returns false. The caller must not have started any thread yet, and must have set the signal
- * mask of the demonstration. */
+/* Prepares the files and starts the supervisor. On failure, removes everything, sets `complaint`
+ * and returns false. Call it before starting any thread, with the demonstration's signal mask
+ * set. */
 bool cluster_begin(struct cluster *g, struct text *complaint);
-/* Waits until the supervisor has carried out the order. Returns false if the supervisor has
+/* Sends an order and waits until it has been carried out. Returns false if the supervisor has
  * exited. */
 bool cluster_order(struct cluster *g, enum order order, unsigned member);
-/* Writes the configuration files of all members again. A member reads its file when it starts. */
+/* Rewrites all members' configuration files, which they read at start. */
 bool cluster_configure(struct cluster *g, struct text *complaint);
 void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
                     size_t room);
 void cluster_end(struct cluster *g);
 
-/* Returns the value of the cluster's `mandate` setting: "none" or "majority". */
+/* Returns the `mandate` setting: "none" or "majority". */
 const char *cluster_mandate(const struct cluster *g);
 
 #endif

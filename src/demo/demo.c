@@ -1,4 +1,4 @@
-/* The loop of the demonstration: handles signals, keys and answers of the members, and draws the
+/* Main loop of the demonstration: handles signals, keys and the members' answers, and draws the
  * view. */
 #include "demo.h"
 #include "guide.h"
@@ -11,11 +11,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* how many microseconds pass between two redraws, and also between two rounds of requests to the
- * members */
+/* microseconds between redraws, and between rounds of requests to the members */
 #define TICK              100000
 #define COLUMNS_OF_A_HINT 80
-#define OTHERS            2 /* file descriptors besides the terminal and those of the monitor */
+#define OTHERS            2 /* file descriptors besides the terminal and the monitor's */
 
 /* ---- start and end ---- */
 
@@ -96,7 +95,7 @@ void demo_heal(struct demo *d)
     monitor_note(&d->monitor, boottime_now(), "the network is whole again");
 }
 
-/* Kills all members and starts them again, with the next election algorithm. */
+/* Restarts all members with the next election algorithm. */
 static void next_algorithm(struct demo *d)
 {
     char text[MONITOR_TEXT];
@@ -119,7 +118,7 @@ static void next_algorithm(struct demo *d)
 
 /* ---- a turn ---- */
 
-/* Handles ^Z: stops this process, but lets the daemons continue. */
+/* Handles ^Z: stops this process but not the daemons. */
 static void suspend(struct demo *d)
 {
     sigset_t only;
@@ -128,8 +127,8 @@ static void suspend(struct demo *d)
     if (d->cluster.terminal >= 0)
         screen_leave(&d->cluster);
     raise(SIGTSTP);
-    /* This process stops as soon as SIGTSTP is unblocked. In an orphaned process group, it does not
-     * stop. */
+    /* SIGTSTP stops this process as soon as it is unblocked, unless the process group is
+     * orphaned. */
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     sigprocmask(SIG_BLOCK, &only, NULL);
     if (d->cluster.terminal >= 0)
@@ -149,8 +148,8 @@ static void take_signal(struct demo *d)
     }
 }
 
-/* If there is one leader, makes it the target of the user's next keys, unless the user has chosen
- * another process. */
+/* Makes the leader the target of the next keys, unless there are several or the user has chosen
+ * another member. */
 static void choose_leader(struct demo *d)
 {
     unsigned leader[CLUSTER_MEMBERS];
@@ -210,7 +209,7 @@ static void press(struct demo *d, char key)
     if (key == '?')
         d->help = d->help < screen_help_pages(&d->cluster) ? d->help + 1 : 0;
     else if (d->help != 0 && key != 'q')
-        key = ' '; /* this key press closes the help and does nothing else */
+        key = ' '; /* this key only closes the help */
     if (key != '?')
         d->help = 0;
     if (d->changing && key != 'q')
@@ -245,7 +244,7 @@ static void take_keys(struct demo *d)
     if (got < 0 && errno != EAGAIN && errno != EINTR)
         d->ended = SIGHUP;
     for (ssize_t i = 0; i < got; i++)
-        if (keys[i] == '\x1b') /* escape sequences, for example of arrow keys, are ignored */
+        if (keys[i] == '\x1b') /* ignore escape sequences such as arrow keys */
             return;
         else
             press(d, keys[i]);
@@ -296,6 +295,6 @@ void demo_live(struct demo *d)
     while (demo_turn(d)) {
         if (d->next_algorithm)
             next_algorithm(d);
-        d->next_algorithm = false; /* ignores further presses of `a` during the change */
+        d->next_algorithm = false; /* ignore `a` keys pressed during the change */
     }
 }

@@ -1,7 +1,6 @@
-/* Creates and removes temporary folders. Other users can write to /tmp and put links there. If the
- * code that removes a folder followed such a link, it would remove the files of another folder.
- * This code therefore opens each subfolder through the descriptor of its parent, never looks up a
- * path twice and never follows a link. */
+/* Temporary folders. In /tmp, other users can plant links, and following one during removal
+ * would delete files elsewhere. This code therefore opens each subfolder through its parent's
+ * descriptor, never looks up a path twice and never follows a link. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -15,8 +14,7 @@
 #include <unistd.h>
 
 #define PREFIX "elect-demo-"
-/* The longest path of the parent folder. It is limited because the paths of sockets in the folder
- * must be short. */
+/* Longest path of the parent folder. Paths of sockets must be short. */
 #define LONGEST 48
 #define DEPTH   4
 #define LOCK    "lock"
@@ -33,14 +31,14 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Returns true if the folder belongs to this user, and only this user can put files into it. */
+/* Returns true if this user owns the folder and is the only one who can write to it. */
 static bool is_ours(int folder)
 {
     struct stat is;
     return fstat(folder, &is) == 0 && is.st_uid == geteuid() && (is.st_mode & 0777) == 0700;
 }
 
-/* Removes as many files from the folder as possible, and closes its descriptor. */
+/* Removes as many files as possible, and closes `folder`. */
 static void empty(int folder, unsigned depth)
 {
     DIR *all = fdopendir(folder);
@@ -73,8 +71,8 @@ static void remove_from(int above, const char *name)
     int again = dup(folder);
     empty(folder, DEPTH);
     if (again >= 0) {
-        /* The lock file is removed last. If this process is killed earlier, the next demonstration
-         * finds the free lock and removes the rest. */
+        /* The lock file goes last. If this process is killed before, the next demonstration
+         * finds the lock free and removes the rest. */
         unlinkat(again, LOCK, 0);
         close(again);
     }
@@ -93,9 +91,8 @@ void folder_remove(const char *path)
     close(folder);
 }
 
-/* Removes the folder of a demonstration that has ended, whose lock is therefore free. Also removes
- * an empty folder. If another demonstration was just about to create its lock file there, it
- * creates a new folder instead. */
+/* Removes the folder of a demonstration whose lock is free, because it has ended. Also removes
+ * an empty folder. A demonstration that was about to lock it creates another one. */
 static void clean_up(int above, const char *name)
 {
     int folder = open_folder(above, name);
@@ -106,7 +103,7 @@ static void clean_up(int above, const char *name)
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         remove_from(above, name);
     else if (lock < 0 && ours)
-        unlinkat(above, name, AT_REMOVEDIR); /* fails if the folder is not empty */
+        unlinkat(above, name, AT_REMOVEDIR); /* fails unless empty */
     if (lock >= 0)
         close(lock);
     close(folder);
@@ -126,8 +123,8 @@ void folder_clean_up(void)
         close(above);
 }
 
-/* Creates the lock file in a new folder and locks it. Returns its descriptor, or -1 after an error.
- * errno is ENOENT if another demonstration has removed the folder in the meantime. */
+/* Creates and locks the lock file of a new folder. Returns its descriptor, or -1 on error. errno
+ * is ENOENT if another demonstration has removed the folder. */
 static int lock_in(const char *path)
 {
     char name[LONGEST + 32];

@@ -1,4 +1,4 @@
-/* Contains the texts of the live demonstration: the help, the hints and the summary. */
+/* Texts of the live demonstration: help, hints and summary. */
 #include "guide.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ const char *const guide_help[] = {
 
 /* ---- hints ---- */
 
-/* If the user can repair a fault with a key, writes a hint that names the key, and returns true. */
+/* If a key can repair a fault, writes a hint about it and returns true. */
 static bool suggest_repair(const struct monitor *m, char *text, size_t room)
 {
     const struct cluster_page *page = m->cluster->page;
@@ -66,7 +66,7 @@ void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room
     };
     unsigned leader[CLUSTER_MEMBERS], leaders = monitor_leaders(m, leader);
     text[0] = '\0';
-    /* While there is no leader, no hint is shown, so that the user watches the election. */
+    /* During an election, the user should watch the screen, not read hints. */
     if (leaders == 0 || suggest_repair(m, text, room))
         return;
     for (unsigned i = 0; i < sizeof hints / sizeof hints[0]; i++) {

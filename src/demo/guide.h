@@ -1,14 +1,13 @@
-/* The texts of the demonstration: the help, hints that suggest the next key, and a summary at the
- * end. */
+/* Texts of the demonstration: help, hints about the next key, and the final summary. */
 #ifndef ELECT_DEMO_GUIDE_H
 #define ELECT_DEMO_GUIDE_H
 
 #include "monitor.h"
 
-/* The paragraphs of the help text, followed by NULL. "" is an empty line. */
+/* Paragraphs of the help, ending with NULL. "" is an empty line. */
 extern const char *const guide_help[];
 
-/* The keys that the user has tried so far, as bits of a set. */
+/* Keys tried so far, as bits. */
 enum guide_tried {
     TRIED_KILL = 1,
     TRIED_CRASH = 2,
@@ -18,17 +17,16 @@ enum guide_tried {
     TRIED_ALGORITHM = 32
 };
 
-/* Writes a hint that suggests a key to press. This is a key that repairs a fault or, if there is no
- * fault, the first key that the user has not tried. If there is nothing to suggest, writes an empty
- * text. */
+/* Writes a hint about the next key: one that repairs a fault or, without a fault, the first
+ * untried key. Writes "" if there is none. */
 void guide_hint(const struct monitor *m, unsigned tried, char *text, size_t room);
 
-/* Prints the number of leaders that took office, the longest time without a leader, and the longest
- * time with two leaders at once. */
+/* Prints the number of leaders, the longest time without a leader, and the longest time with
+ * two. */
 void guide_print_summary(const struct monitor *m, int64_t began, int64_t now);
 
-/* Prints one row of a table of durations. `took` is the duration in microseconds. If it is
- * negative, prints `never` instead. */
+/* Prints one row of a table of durations: `took` in microseconds, or `never` if `took` is
+ * negative. */
 void guide_print_row(const char *what, int64_t took, const char *never);
 
 #endif

@@ -1,5 +1,5 @@
-/* Asks each member for its status and its steps, and merges the answers into one chronicle. The
- * monitor does not block while it waits for answers. */
+/* Asks the members for their status and steps without blocking, and merges the answers into one
+ * chronicle. */
 #include "monitor.h"
 
 #include "../base/json.h"
@@ -16,9 +16,9 @@
 #define FIRST_ROOM 16384
 #define MOST_ROOM  (1 << 20)
 #define SECOND     1000000
-/* The time limit for an answer. There is no limit for a watch, because its answer never ends. */
+/* Time limit for an answer. A watch has none, because its answer never ends. */
 #define PATIENCE SECOND
-#define TOGETHER SECOND /* how close in time equal steps must be to share a line */
+#define TOGETHER SECOND /* maximum time between equal steps on one line */
 
 /* ---- conversations ---- */
 
@@ -63,7 +63,7 @@ void monitor_look(struct monitor *e)
             if (c->fd < 0 && runs && k != MONITOR_TELL)
                 call(e, i, (enum monitor_ask)k);
         }
-        if (!runs) /* a restarted member numbers its steps from 0 again */
+        if (!runs) /* a restarted member numbers its steps from 0 */
             e->story_next[i] = 0;
     }
 }
@@ -88,8 +88,8 @@ static bool is_one_of(const char *rule, const char *const *rules, size_t count)
     return i < count;
 }
 
-/* Returns true if two lines of the chronicle can be merged, because they describe the same step of
- * different members. Steps in which a member becomes a candidate or a leader are never merged. */
+/* Returns true if two lines can be merged: the same step of different members. Steps to
+ * candidate or leader are never merged. */
 static bool is_same(const struct line *a, const struct line *b)
 {
     static const char *const alone[] = {"PREVOTES", "CONFIRMS", "CERTIFIED", "TAKES_OFFICE"};
@@ -98,8 +98,8 @@ static bool is_same(const struct line *a, const struct line *b)
            !is_one_of(a->rule, alone, sizeof alone / sizeof alone[0]);
 }
 
-/* Inserts a line into the chronicle, which is sorted by time. Later lines may already be there,
- * because members report their steps with different delays. */
+/* Inserts a line in order of time. Later lines may already be there, because members report with
+ * different delays. */
 static void add_line(struct monitor *e, const struct line *new)
 {
     for (unsigned k = e->lines; k-- > 0;)
@@ -214,8 +214,7 @@ static void take_story(struct monitor *e, unsigned member, const json_t *o)
     json_t *m;
     json_array_foreach(json_object_get(o, "messages"), i, m)
     {
-        /* The chronicle leaves out these steps, which change nothing or only show that a member is
-         * alive. */
+        /* Left out: steps that change nothing or only show that a member is alive. */
         static const char *const dull[] = {"GRANTS_AGAIN", "RENEWED",      "HEARD_LEADER",
                                            "OK_TOO_LATE",  "TERM_IS_OVER", "WAITS_ALREADY"};
         struct line l = {.at = field_integer(m, "at_us"), .member = member};
@@ -244,7 +243,7 @@ static void take_change(struct monitor *e, unsigned member, const json_t *o)
     const char *event = field_text(o, "event");
     if (strcmp(event, "leads") == 0 || strcmp(event, "follows") == 0)
         e->seen[member].settled = field_integer(o, "at_us");
-    if (json_object_get(o, "state") != NULL) { /* this is the first line of a watch */
+    if (json_object_get(o, "state") != NULL) { /* first line of a watch */
         if (!json_is_true(json_object_get(o, "leads")))
             close_office(e, member, boottime_now());
         else if (open_office_of(e, member) == NULL)
@@ -365,9 +364,8 @@ bool monitor_answers(const struct monitor *e, unsigned member)
            e->seen[member].at != 0 && boottime_now() - e->seen[member].at < PATIENCE;
 }
 
-/* Returns true if the member leads, as far as its answers show. With a mandate, its latest answer
- * contains the time at which its office ends. Without a mandate, it counts as leader until its next
- * answer is overdue. */
+/* Returns true if the member leads, as far as its answers show. With a mandate, they say when
+ * its term ends. Without one, it counts as leader until its next answer is overdue. */
 bool monitor_leads(const struct monitor *e, unsigned member)
 {
     return monitor_answers(e, member) && e->seen[member].leads &&
@@ -421,16 +419,15 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
-/* Returns the time at which an office ended. A suspended process cannot report this, so its office
- * counts as ended when its lease ends. */
+/* Returns when a term ended. A suspended member cannot report this, so its term ends with its
+ * lease. */
 static int64_t end_of(const struct office *o, int64_t now)
 {
     int64_t end = o->until != 0 ? o->until : now;
     return o->lease > o->from && o->lease < end ? o->lease : end;
 }
 
-/* Returns the latest time at which an office that began before `time` ended, or INT64_MIN if there
- * is no such office. */
+/* Returns the latest end of a term that began before `time`, or INT64_MIN if there is none. */
 static int64_t led_until(const struct monitor *e, int64_t time, int64_t now)
 {
     int64_t latest = INT64_MIN;

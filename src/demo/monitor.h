@@ -18,7 +18,7 @@
 enum monitor_ask { MONITOR_STATUS, MONITOR_STORY, MONITOR_WATCH, MONITOR_TELL, MONITOR_ASKS };
 
 struct conversation {
-    int fd; /* -1: none */
+    int fd; /* -1 if none */
     int64_t began;
     size_t length, room;
     char *bytes;
@@ -26,36 +26,33 @@ struct conversation {
 
 /* A member's latest report about itself. */
 struct seen {
-    int64_t at;    /* when its latest answered request was sent; 0: no answer yet */
-    int64_t until; /* when its office will end, unless the member renews it */
+    int64_t at;    /* when its latest answered request was sent; 0 if none yet */
+    int64_t until; /* end of its term, unless renewed */
     bool leads;
-    unsigned leader; /* the leader that the member follows; CLUSTER_MEMBERS: none */
+    unsigned leader; /* CLUSTER_MEMBERS if none */
     uint64_t term;
     char state[32];
-    int64_t settled; /* when it last started to lead or to follow a leader */
+    int64_t settled; /* when it last became leader or follower */
     int64_t told;    /* all steps up to this time have been reported */
     uint64_t sent, taken;
-    double sends, takes; /* packets that the member sends and receives per second */
+    double sends, takes; /* packets per second */
     int64_t counted;     /* when the packet rates were computed */
 };
 
-/* A line of the chronicle. Several members that take the same step for the same reason share one
- * line. */
+/* A line of the chronicle. Members that take the same step for the same reason share a line. */
 struct line {
     int64_t at;
-    /* The member that took the step first. CLUSTER_MEMBERS means an action of the user or the
-     * script. */
+    /* first member that took the step; CLUSTER_MEMBERS for an action of the user or the script */
     unsigned member;
-    unsigned others; /* the set of the other members that took the step */
+    unsigned others; /* set of other members that took the step */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };
 
-/* A period in which a member was in office. */
 struct office {
     unsigned member;
-    int64_t from, until; /* `until` is 0 while the member is in office */
-    int64_t lease;       /* when the lease ends, as last reported; 0: there is no lease */
+    int64_t from, until; /* `until` is 0 while in office */
+    int64_t lease;       /* last reported end of the lease; 0 if there is no lease */
 };
 
 struct monitor {
@@ -64,7 +61,7 @@ struct monitor {
     struct seen seen[CLUSTER_MEMBERS];
     int64_t story_next[CLUSTER_MEMBERS];
     unsigned lines, offices;
-    uint64_t opened; /* the number of offices so far; not all are still stored */
+    uint64_t opened; /* total number; not all are still stored */
     struct line line[MONITOR_LINES];
     struct office office[MONITOR_OFFICES];
 };
@@ -72,41 +69,40 @@ struct monitor {
 void monitor_begin(struct monitor *e, const struct cluster *g);
 void monitor_end(struct monitor *e);
 
-/* Sends a request to every member that has no unanswered request. */
+/* Sends a request to every member that is not still answering one. */
 void monitor_look(struct monitor *e);
-/* Fills `fd` with the descriptors on which answers can arrive, and returns their number. */
+/* Fills `fd` with the descriptors to poll, and returns their number. */
 unsigned monitor_poll(const struct monitor *e, struct pollfd *fd);
-/* Reads all answers that have arrived so far. */
+/* Reads all answers that have arrived. */
 void monitor_take(struct monitor *e);
 
-/* Asks this member to order the leader to resign. The outcome appears in the chronicle. */
+/* Asks this member to make the leader resign. The outcome appears in the chronicle. */
 void monitor_resign(struct monitor *e, unsigned member);
 /* Adds an action of the user or the script to the chronicle. */
 void monitor_note(struct monitor *e, int64_t at, const char *text);
-/* Records that the member was killed. If it was in office, its office ends at `at`. */
+/* Records that the member was killed, which ends its term in office, if any. */
 void monitor_killed(struct monitor *e, unsigned member, int64_t at);
 
-/* Writes the text of a line of the chronicle. The text names all members that took the step. */
+/* Writes a line of the chronicle, including the names of all its members. */
 void monitor_line(const struct line *l, char *text, size_t room);
 
-/* Returns true if the member is running and has answered within the last second. */
+/* Returns true if the member runs and has answered within the last second. */
 bool monitor_answers(const struct monitor *e, unsigned member);
 bool monitor_leads(const struct monitor *e, unsigned member);
-/* Finds the members that lead now, and returns their number. */
+/* Stores the current leaders, and returns their number. */
 unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS]);
-/* Returns the leader if all running members in this part of the network follow the same one, and
- * otherwise CLUSTER_MEMBERS. Members that are stopped are ignored. */
+/* Returns the leader that all running members in this part of the network follow, or
+ * CLUSTER_MEMBERS if they disagree. Ignores suspended members. */
 unsigned monitor_agreed(const struct monitor *e, unsigned part);
-/* Returns true if all running members have reported their steps up to `time`. Members that are
- * stopped are ignored. */
+/* Returns true if all running members have reported their steps up to `time`. Ignores suspended
+ * members. */
 bool monitor_told(const struct monitor *e, int64_t time);
-/* Returns the first office of this member that began after `since`, or NULL if there is none yet.
- * If `member` is CLUSTER_MEMBERS, the office may be that of any member. */
+/* Returns the member's first term that began after `since`, or NULL if there is none yet.
+ * CLUSTER_MEMBERS stands for any member. */
 const struct office *monitor_office(const struct monitor *e, unsigned member, int64_t since);
-/* Returns the longest time without a leader. This is a time between two offices, or the time since
- * the last one. */
+/* Returns the longest time without a leader, including the time since the last one. */
 int64_t monitor_longest_gap(const struct monitor *e, int64_t now);
-/* Returns the longest time, in microseconds, for which two members led at once after `since`. */
+/* Returns the longest time since `since` with two leaders at once, in microseconds. */
 int64_t monitor_two_at_once(const struct monitor *e, int64_t since, int64_t now);
 
 #endif

@@ -1,5 +1,5 @@
-/* Draws the live view on a canvas of characters and styles, and writes the canvas to the terminal
- * as one frame. */
+/* Draws the live view on a canvas of styled characters, and writes it to the terminal as one
+ * frame. */
 #include "guide.h"
 #include "screen.h"
 
@@ -14,12 +14,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define ROWS        24 /* the size to assume if the terminal does not report one */
+#define ROWS        24 /* used if the terminal does not report its size */
 #define COLUMNS     80
-#define RING_ROWS   20 /* a view with fewer rows has no ring and no explanations */
+#define RING_ROWS   20 /* a smaller view has no ring and no explanations */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
-#define RING_TOP    7 /* the row of the centre of the ring */
+#define RING_TOP    7 /* row of the ring's centre */
 #define RING_HEIGHT 5
 #define TABLE       36
 #define STORY       14
@@ -52,7 +52,7 @@ void screen_enter(struct cluster *g)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    /* If this process is in the background, the terminal stops it during this call. */
+    /* The terminal stops a background process here. */
     tcsetattr(g->terminal, TCSANOW, &raw);
     atomic_store(&g->page->terminal, true);
     say(g, "\x1b[?1049h\x1b[?25l");
@@ -65,8 +65,7 @@ void screen_leave(struct cluster *g)
         return;
     sigemptyset(&set);
     sigaddset(&set, SIGTTOU);
-    /* With SIGTTOU blocked, a process in the background can write to the terminal without being
-     * stopped. */
+    /* With SIGTTOU blocked, a background process can write without being stopped. */
     sigprocmask(SIG_BLOCK, &set, &before);
     say(g, "\x1b[0m\x1b[?25h\x1b[?1049l");
     tcsetattr(g->terminal, TCSANOW, &g->page->before);
@@ -98,9 +97,8 @@ static const char *escape(enum style style, bool colour)
     return colour ? codes[style] : "";
 }
 
-/* Writes a frame to the terminal. This process must not block, so if the terminal accepts no more
- * output, for example after ^S, the rest of the frame is dropped. Returns false if the terminal is
- * gone. */
+/* Writes a frame without blocking: if the terminal accepts no more output, for example after ^S,
+ * the rest is dropped. Returns false if the terminal is gone. */
 static bool write_frame(int fd, const char *frame, size_t length)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
@@ -276,8 +274,8 @@ static void draw_state(const struct view *v, struct canvas *c, unsigned row)
     put(c, row, 1, count == 1 ? GOOD : count == 0 ? WARNING : BAD, "%s", text);
 }
 
-/* Draws one entry of the chronicle, starting at row `row`, and returns the number of rows that it
- * needs. Rows outside the canvas are not drawn. */
+/* Draws a line of the chronicle from row `row` on, and returns the number of rows used. Rows
+ * outside the canvas are not drawn. */
 static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
                           const struct line *line)
 {
@@ -300,7 +298,7 @@ static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
     return lines;
 }
 
-/* Draws the latest entries of the chronicle, as many as fit between the two rows. */
+/* Draws as many of the latest lines of the chronicle as fit. */
 static void draw_story(const struct view *v, struct canvas *c, unsigned row, unsigned end)
 {
     unsigned room = end > row ? end - row : 0, first = v->monitor->lines, used = 0;
@@ -343,8 +341,8 @@ static void draw_large(const struct view *v, struct canvas *c)
         " c continue, start  x cut off  h heal  r resign  a algorithm  ? help  q quit%30s", "");
 }
 
-/* Draws the view for a small terminal, without the ring. If not all members fit into the table,
- * draws only the rows around the chosen member. */
+/* Draws the view for a small terminal, without the ring. If the table is too long, draws only
+ * the rows around the chosen member. */
 static void draw_small(const struct view *v, struct canvas *c)
 {
     unsigned row = 0, keys = c->rows - 1, members = v->cluster->members;
@@ -370,8 +368,8 @@ static void draw_small(const struct view *v, struct canvas *c)
         members, "");
 }
 
-/* Draws the help text, starting with line `first`, and returns the total number of its lines. If
- * the canvas has no cells, only counts the lines. */
+/* Draws the help from line `first` on, and returns its total number of lines. On a canvas
+ * without cells, only counts. */
 static unsigned draw_help(struct canvas *c, unsigned first, unsigned rows)
 {
     unsigned line = 0;

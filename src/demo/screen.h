@@ -1,4 +1,4 @@
-/* Draws the live view: the ring of members, their states, the lease, the chronicle and the keys. */
+/* The live view: the ring of members, their states, the lease, the chronicle and the keys. */
 #ifndef ELECT_DEMO_SCREEN_H
 #define ELECT_DEMO_SCREEN_H
 
@@ -10,16 +10,15 @@ struct view {
     unsigned chosen;
     int64_t began;
     bool colour;
-    unsigned help; /* the number of the help page that is shown; 0: no help is shown */
+    unsigned help; /* help page shown; 0 if none */
     const char *hint;
 };
 
-/* The first function prepares the terminal for the live view, and the second restores its
- * settings. */
+/* Prepares the terminal for the live view, or restores its settings. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
 
-/* Returns how many pages the help has on a terminal of this size. */
+/* Returns the number of help pages on this terminal. */
 unsigned screen_help_pages(const struct cluster *g);
 
 /* Draws the live view or the help. Returns false if the terminal is gone. */

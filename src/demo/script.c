@@ -1,5 +1,5 @@
-/* Runs the demonstration without a user. A fixed script causes faults; the output shows the steps
- * of the processes and the duration of each change. */
+/* The demonstration without a user: a script injects faults and prints the members' steps and
+ * the duration of each change. */
 #include "demo.h"
 #include "guide.h"
 
@@ -13,9 +13,9 @@
 struct script {
     struct demo *d;
     bool quiet;
-    int64_t act; /* when the current act of the script began */
+    int64_t act; /* start of the current act */
     unsigned leader;
-    unsigned found; /* the leader for which the script last waited */
+    unsigned found; /* leader found by the last wait */
 };
 
 /* ---- printing ---- */
@@ -56,8 +56,7 @@ static void begin_act(struct script *s, const char *title)
 
 /* ---- waiting ---- */
 
-/* A condition for which a script waits. Returns the leader that meets the condition, or
- * CLUSTER_MEMBERS if no leader does yet. */
+/* Returns the leader that meets the condition, or CLUSTER_MEMBERS if none does yet. */
 typedef unsigned condition(const struct script *s);
 
 static const struct office *office_of(const struct script *s, unsigned member)
@@ -69,8 +68,7 @@ static const struct office *office_of(const struct script *s, unsigned member)
     return last;
 }
 
-/* This condition is met when all members agree on a leader and it is known when the leader took
- * office. */
+/* All members agree on a leader, and it is known when it took office. */
 static unsigned agreed(const struct script *s)
 {
     unsigned leader = monitor_agreed(&s->d->monitor, 0);
@@ -78,16 +76,14 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-/* This condition is met when all members agree on a new leader and it is known when that leader
- * took office. */
+/* All members agree on a new leader, and it is known when it took office. */
 static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);
     return leader != s->leader ? leader : CLUSTER_MEMBERS;
 }
 
-/* This condition is met when the majority has a new leader. With a mandate, the old leader must
- * also have left office. */
+/* The majority has a new leader. With a mandate, the old one must also have stopped. */
 static unsigned parted(const struct script *s)
 {
     const struct office *old = office_of(s, s->leader);
@@ -95,8 +91,8 @@ static unsigned parted(const struct script *s)
     return fine ? agreed_on_new(s) : CLUSTER_MEMBERS;
 }
 
-/* Waits until a leader has met the condition for a short time and all members have reported their
- * steps up to then. If this takes too long, sets `complaint` and returns false. */
+/* Waits until the condition has held for a short time and all members have reported their steps
+ * up to then. After too long, sets `complaint` and returns false. */
 static bool wait_for(struct script *s, condition *leader, const char *what, struct text *complaint)
 {
     int64_t since = 0;
@@ -115,7 +111,7 @@ static bool wait_for(struct script *s, condition *leader, const char *what, stru
     return true;
 }
 
-/* Returns how long after `since` the last member started to lead or to follow a leader. */
+/* Returns the time from `since` until the last member became leader or follower. */
 static int64_t settled_since(const struct script *s, int64_t since)
 {
     int64_t last = since;
@@ -126,7 +122,7 @@ static int64_t settled_since(const struct script *s, int64_t since)
 
 /* ---- acts ---- */
 
-/* Returns how long after `since` this member next took office, or -1 if it has not done so.
+/* Returns the time from `since` until this member took office, or -1 if it has not.
  * CLUSTER_MEMBERS stands for any member. */
 static int64_t took_office(const struct script *s, unsigned member, int64_t since)
 {
@@ -146,9 +142,8 @@ static bool start(struct script *s, struct demo_measured *m, struct text *compla
     return true;
 }
 
-/* Kills the leader, with or without its guardian, and waits for a new leader. If a new leader was
- * elected just before the kill, which can happen on a slow machine, the measurement has failed, and
- * *took is -1. */
+/* Kills the leader, with or without its guardian, and waits for a new one. On a slow machine, a
+ * new leader may be elected just before the kill; *took is then -1. */
 static bool crash(struct script *s, enum order order, int64_t *took, struct text *complaint)
 {
     unsigned victim = s->leader;
@@ -167,7 +162,7 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     return true;
 }
 
-/* Starts all members that are down, and waits until all members agree on a leader. */
+/* Starts all members that are down, and waits for agreement. */
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");
@@ -186,8 +181,8 @@ static bool recover(struct script *s, int64_t *took, struct text *complaint)
     return true;
 }
 
-/* Crashes the leader and restarts it. Repeats this if the killed member turns out not to have been
- * the leader when it was killed. */
+/* Crashes the leader and restarts it. Repeats this if the killed member no longer led at the
+ * kill. */
 static bool crash_and_recover(struct script *s, enum order order, int64_t *crashed,
                               int64_t *recovered, struct text *complaint)
 {
@@ -198,7 +193,7 @@ static bool crash_and_recover(struct script *s, enum order order, int64_t *crash
     return true;
 }
 
-/* Cuts the leader off from the majority, together with as many other members as possible. */
+/* Cuts off the leader and as many others as possible, short of a majority. */
 static void cut(struct script *s)
 {
     struct demo *d = s->d;
@@ -240,16 +235,15 @@ static bool part(struct script *s, struct demo_measured *m, struct text *complai
         return false;
     m->healed = settled_since(s, heals);
     int64_t two = monitor_two_at_once(&s->d->monitor, parts, boottime_now());
-    m->two = two > m->two ? two : m->two; /* the longest time with two leaders so far */
+    m->two = two > m->two ? two : m->two;
     s->leader = s->found;
     tell_story(s);
     return true;
 }
 
-/* Returns true if the measurement of a partition is valid. The successor must have taken office
- * after the partition began and, with a mandate, the old leader must have stopped. On a slow
- * machine, another leader may be elected just before the partition; the measurement is then
- * invalid. */
+/* Returns true if the new leader took office after the partition began and, with a mandate, the
+ * old one stopped. On a slow machine, another leader may be elected just before the partition,
+ * which makes the measurement useless. */
 static bool is_measured(const struct demo *d, const struct demo_measured *m)
 {
     return m->parted >= 0 && (d->cluster.mandate == ELECT_NO_MANDATE) == (m->stopped < 0);

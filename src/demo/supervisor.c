@@ -1,5 +1,5 @@
-/* The supervisor starts the daemons, sends signals to them, and relays the packets between them.
- * When the demonstration ends, it removes all files. */
+/* The supervisor starts the daemons, sends them signals, relays their packets, and finally
+ * removes all files. */
 #include "supervisor.h"
 
 #include "../run/tree.h"
@@ -20,14 +20,13 @@
 #include <unistd.h>
 
 #define PACKET 2048
-/* The largest number of attempts to remove the folder, at intervals of 10 ms. The daemons may take
- * a while to exit. */
+/* Attempts to remove the folder, 10 ms apart, because daemons take a while to exit. */
 #define TRIES 3000
 
 struct supervisor {
     struct cluster *cluster;
     int channel, signals;
-    pid_t child[CLUSTER_MEMBERS]; /* the guardian of each member; 0: the member is down */
+    pid_t child[CLUSTER_MEMBERS]; /* guardians; 0 if down */
 };
 
 /* ---- the end ---- */
@@ -39,7 +38,7 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Restores the settings of the terminal if the process that changed them was killed. */
+/* Restores the terminal's settings if the process that changed them was killed. */
 static void restore_terminal(const struct cluster *g)
 {
     static const char leave[] = "\x1b[?25h\x1b[?1049l\x1b[0m";
@@ -49,8 +48,7 @@ static void restore_terminal(const struct cluster *g)
     (void)!write(g->terminal, leave, sizeof leave - 1);
 }
 
-/* Removes the folder. Tries again until it is gone, because daemons that have not exited yet may
- * create files in it. */
+/* Removes the folder. Retries, because daemons that are still exiting may create files in it. */
 void supervisor_clean_up(const struct cluster *g)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -75,7 +73,7 @@ static _Noreturn void be_daemon(const struct cluster *g, unsigned member, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor) /* it has already exited, so the kernel will send no signal */
+    if (getppid() != supervisor) /* it is already gone: no signal will come */
         _exit(1);
     snprintf(config, sizeof config, "%s/%u.conf", g->folder, member + 1);
     snprintf(log, sizeof log, "%s/%u.log", g->folder, member + 1);
@@ -114,8 +112,8 @@ static void reap(struct supervisor *k)
             }
 }
 
-/* Sends a signal to the member and, if `guardian` is true, also to its guardian, whose only child
- * is the member. */
+/* Signals the member, which is its guardian's only child, and also the guardian if `guardian` is
+ * true. */
 static void signal_both(const struct supervisor *k, unsigned member, int number, bool guardian)
 {
     pid_t below;
@@ -129,8 +127,8 @@ static void signal_both(const struct supervisor *k, unsigned member, int number,
 static void obey(struct supervisor *k, enum order order, unsigned member)
 {
     struct cluster_page *page = k->cluster->page;
-    /* The time is read before the signal is sent, because another member may become leader before
-     * this process runs again. */
+    /* Take the time before the signal: another member may become leader before this process runs
+     * again. */
     int64_t began = boottime_now();
     if (order == ORDER_START) {
         start(k, member);
@@ -146,8 +144,7 @@ static void obey(struct supervisor *k, enum order order, unsigned member)
     atomic_store(&page->done[member], began);
 }
 
-/* Reads an order and carries it out. Returns false if the process that sends the orders has
- * exited. */
+/* Carries out one order. Returns false if the other end of the channel is closed. */
 static bool take_orders(struct supervisor *k)
 {
     uint8_t packet[2];
@@ -168,8 +165,8 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_port == b->sin_port && a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* Relays a packet from one member to another. The packet is sent from the address that the receiver
- * knows as that of the sender. If a cut separates the two members, the packet is dropped. */
+/* Relays a packet, from the address where the receiver expects its sender. Drops it if a cut
+ * separates the two. */
 static void pass_on(const struct cluster *g, unsigned from, unsigned to)
 {
     uint8_t packet[PACKET];
@@ -218,8 +215,7 @@ void supervisor_run(struct cluster *g, int channel)
     unsigned pair[2 + CLUSTER_MEMBERS * CLUSTER_MEMBERS], count = 0;
     setsid();
     tree_adopt();
-    /* When the parent of the supervisor exits, the kernel sends SIGCONT. Even a stopped supervisor
-     * then continues and cleans up. */
+    /* SIGCONT, so that even a stopped supervisor wakes up and cleans up when its parent exits. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     prctl(PR_SET_NAME, "elect-demo");
     fd[count++] = (struct pollfd){.fd = channel, .events = POLLIN};

@@ -1,14 +1,13 @@
-/* The supervisor is the parent process of the daemons, and simulates the network between them. */
+/* The parent of the daemons, and the network between them. */
 #ifndef ELECT_DEMO_SUPERVISOR_H
 #define ELECT_DEMO_SUPERVISOR_H
 
 #include "cluster.h"
 
-/* Carries out orders until the other end of the channel is closed. */
+/* Carries out orders until the channel is closed. */
 _Noreturn void supervisor_run(struct cluster *g, int channel);
 
-/* Removes the folder as soon as the daemons have exited, and restores the settings of the
- * terminal. */
+/* Removes the folder once the daemons have exited, and restores the terminal's settings. */
 void supervisor_clean_up(const struct cluster *g);
 
 #endif

@@ -1,5 +1,5 @@
-/* See change.h. The search first finds the latest step in which a leader took office. The steps
- * before it then show which member led before, and when that office ended. */
+/* See change.h. The search starts from the latest step that made a member leader, and looks back
+ * for the previous leader and the end of its term. */
 #include "change.h"
 
 #include "../base/json.h"
@@ -7,12 +7,11 @@
 #include <string.h>
 
 #define SECOND    1000000
-#define LONG_REST (5 * SECOND) /* a longer pause between steps separates two changes */
-#define NEAR      64           /* a step can be merged into one of this many latest lines */
+#define LONG_REST (5 * SECOND) /* a longer pause separates two changes */
+#define NEAR      64           /* number of latest lines that a step can be merged into */
 #define HEAVIEST  9
 
-/* How much a step helps to explain a change of leader. A step whose rule is not listed has the
- * weight 1. */
+/* How much a step explains a change of leader; 1 if not listed. */
 static const uint8_t weights[HISTORY_RULE_COUNT] = {
     [ELECT_RULE_TAKES_OFFICE] = 9,
     [HISTORY_TESTAMENT] = 9,
@@ -65,10 +64,9 @@ static int weight_of(const struct history_step *s)
 
 /* ---- the new leader and the old one ---- */
 
-/* In step `s`, a voter repeated its grant to a member. Either the member renewed its office, or it
- * was a candidate and repeated its request; the voter cannot tell which. Returns true if the
- * member's own flight recorder covers that time but does not show that the member led in that
- * term. */
+/* In step `s`, a voter repeated a grant: to a leader that renewed its term, or to a candidate
+ * that repeated its request. The voter cannot tell which. Returns true if the member's own
+ * recorder covers that time but does not show that it led in that term. */
 static bool never_led(const struct history *h, const struct history_step *s)
 {
     bool covered = false;
@@ -82,9 +80,8 @@ static bool never_led(const struct history *h, const struct history_step *s)
     return covered;
 }
 
-/* Returns the name of the leader that this step mentions, or "" if it mentions none. With a
- * mandate, a process that was elected by the algorithm does not count as leader, because it still
- * needs grants from voters. */
+/* Returns the leader that the step mentions, or "". With a mandate, an elected process is not
+ * yet a leader: it still needs its voters' grants. */
 static const char *leader_in(const struct history *h, const struct history_step *s, uint64_t term)
 {
     if (s->leads > 0)
@@ -104,8 +101,8 @@ static const char *leader_in(const struct history *h, const struct history_step 
     }
 }
 
-/* Returns true if the step shows that `who` was alive and led: a voter granted it a lease, a
- * follower heard from it, or `who` itself recorded that it led. */
+/* Returns true if the step shows that `who` led: a voter granted it a lease, a follower heard
+ * from it, or its own record says so. */
 static bool is_sign_of(const struct history *h, const struct history_step *s, const char *who)
 {
     bool own = strcmp(h->name[s->member], who) == 0;
@@ -124,8 +121,7 @@ static void find_old(const struct history *h, struct history_change *c)
     const char *new = c->takes != NULL ? h->name[c->takes->member] : "";
     for (const struct history_step *s = h->step; s < c->limit; s++) {
         const char *who = leader_in(h, s, term);
-        /* The clocks of the members differ, so a step that came after the change may seem to come
-         * before it. */
+        /* Clocks differ: a later step may seem to precede the change. */
         if (*who != '\0' && (strcmp(who, new) != 0 || s->leads > 0))
             c->old = who;
         if (s->leads > 0)
@@ -142,10 +138,8 @@ static void find_old(const struct history *h, struct history_change *c)
         c->before = NULL;
 }
 
-/* Finds the step that best shows when the old leader's office ended. The old leader's own record is
- * the best evidence, even if the leader was stalled and recorded the end late. The testament that
- * its guardian sent is the next best. Other members' records that the office was released come
- * last. */
+/* Finds the best evidence of the old leader's end. Its own record comes first, even if a stall
+ * made it late, then its guardian's death report, then other members' records of the release. */
 static void find_end(const struct history *h, struct history_change *c)
 {
     const struct history_step *s, *all = h->step + h->steps;
@@ -166,15 +160,15 @@ static void find_end(const struct history *h, struct history_change *c)
     }
 }
 
-/* Computes how long there was no leader. Without a mandate, this is known only if the old leader
- * recorded when it stopped leading. */
+/* Computes the time without a leader. Without a mandate, only the old leader's own record can
+ * show it. */
 static void measure(const struct history *h, struct history_change *c)
 {
     if (c->how == HISTORY_END_OWN) {
         c->measured = true;
         unsigned new = c->takes != NULL ? c->takes->member : 0;
         c->gap = c->at - c->end->over;
-        if (c->end->member != new) /* the two times were read from different clocks */
+        if (c->end->member != new) /* the two times come from different clocks */
             c->error = ((c->end->member != 0) + (new != 0)) * h->error;
     } else if (c->sign != NULL && history_mandated(h)) {
         c->measured = true;
@@ -188,7 +182,7 @@ static const struct history_step *begin_of(const struct history *h, const struct
 {
     const struct history_step *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct history_step *first = after != NULL ? after + 1 : h->step;
-    if (c->takes == NULL) /* no new leader: show all steps since the old one */
+    if (c->takes == NULL) /* no new leader: show everything since the old one */
         return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;
@@ -219,7 +213,7 @@ static void add_line(struct history_change *c, const struct history_step *s)
                               .weight = s == c->sign || s->leads != 0 ? HEAVIEST : weight_of(s)};
 }
 
-/* Removes the least important lines until at most HISTORY_LINES are left. */
+/* Removes the least important lines until HISTORY_LINES are left. */
 static void shorten(struct history_change *c)
 {
     for (int weight = 1; weight < HEAVIEST && c->lines > HISTORY_LINES; weight++)
@@ -239,10 +233,9 @@ static bool lasts(const struct history *h, const struct history_step *office)
     return true;
 }
 
-/* Finds the step in which the current leader took office. If some offices have not ended, this is
- * the step that began the latest of them. Otherwise, it is the step that began the latest office of
- * all. Without a mandate, several offices may begin at almost the same time, and the clocks are too
- * inexact to show which of them began last. */
+/* Finds the latest step that made a member leader, preferably one that still leads. Without a
+ * mandate, several may become leader at almost the same time, too close for the clocks to order
+ * them. */
 static const struct history_step *last_office(const struct history *h)
 {
     const struct history_step *last = NULL, *open = NULL;
@@ -257,7 +250,7 @@ bool history_find_change(const struct history *h, struct history_change *c)
 {
     const struct history_step *end = h->step + h->steps;
     const struct history_step *office = last_office(h);
-    /* If no member that answered is in office, there is no leader now. */
+    /* If no member that answered leads, there is no leader. */
     bool vacant = history_mandated(h) && *field_text(history_group(h), "leader") == '\0' &&
                   (office == NULL || !lasts(h, office));
     memset(c, 0, sizeof *c);

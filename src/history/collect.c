@@ -1,5 +1,5 @@
-/* See collect.h. The requests to all members go through the local daemon. Each answer contains the
- * time on that member's clock, so that the recorded times of all members can be compared. */
+/* See collect.h. All requests go through the local daemon. Each answer carries that member's
+ * clock, so that recorded times can be compared. */
 #include "collect.h"
 
 #include "../base/clock.h"
@@ -12,17 +12,17 @@
 #define TRIES 3
 #define FAR   (INT64_MAX / 8) /* larger than any valid time */
 
-/* Returns a text that another member has sent, without its control characters, which could change
- * the state of a terminal. */
+/* Returns a text from another member without control characters, which could affect the
+ * terminal. */
 static const char *clean_text(const json_t *o, const char *key)
 {
     const char *s = field_text(o, key);
     if (*s != '\0')
-        text_clean((char *)s); /* only this file uses the answer, so it can be modified */
+        text_clean((char *)s); /* the answer is not used elsewhere, so changing it is safe */
     return s;
 }
 
-/* Returns a time, or 0 if the time is impossibly large, so that sums of times cannot overflow. */
+/* Returns a time, or 0 if it is too large, so that sums cannot overflow. */
 static int64_t clean_time(const json_t *o, const char *key)
 {
     json_int_t time = field_integer(o, key);
@@ -46,30 +46,30 @@ static json_t *ask_page(const struct history *h, const struct history_daemon *d,
     return o;
 }
 
-/* How far a member's clock is ahead of the local clock. */
+/* How far a member's clock is ahead of the local one. */
 struct offset {
     int64_t ahead, error;
 };
 
-/* Estimates how far the member's clock is ahead of the local clock. The estimate assumes that the
- * member read its clock halfway between the request and the answer. */
+/* Estimates that offset, assuming that the member read its clock halfway between request and
+ * answer. */
 static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");
     int64_t error = (answered - asked) / 2;
-    if (json_object_get(page, "asked_us") == NULL) /* the page is from the local member */
+    if (json_object_get(page, "asked_us") == NULL) /* page of the local member */
         return (struct offset){0, 0};
     return (struct offset){clean_time(page, "now_us") - asked - error, error};
 }
 
-/* Returns all pages of a member's flight recorder. The page that arrived with the shortest delay
- * also gives the best estimate of how far the member's clock is ahead. */
+/* Returns all pages of a member's flight recorder. The page with the shortest delay gives the
+ * best estimate of the offset. */
 static json_t *ask_pages(const struct history *h, const struct history_daemon *d, unsigned member,
                          struct offset *offset, bool *more)
 {
     int64_t left = h->asked + HISTORY_TIME * INT64_C(1000000) - boottime_now();
-    /* Each member gets an equal share of the remaining time, so that a slow member cannot use up
-     * the time for the others. */
+    /* Each member gets an equal share of the remaining time, so that a slow one does not use up
+     * the others'. */
     int64_t until = boottime_now() + (left > 0 ? left / (h->members - member) : 0);
     json_t *pages = json_array(), *page;
     json_int_t from = -HISTORY_BACK;

@@ -8,7 +8,7 @@
 
 struct cut {
     int64_t from, noticed;
-    elect_set away; /* members */
+    elect_set away; /* set of members */
 };
 
 struct search {
@@ -32,8 +32,7 @@ static void add(struct search *s, int64_t at, int64_t lasts, const struct fault 
     struct history_faults *f = s->f;
     if (f->count == HISTORY_FAULTS)
         return;
-    /* The scenario begins when the first leader takes office, so an earlier fault is moved to that
-     * time. */
+    /* The scenario begins with the first leader, so earlier faults move there. */
     f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
 }
 
@@ -42,8 +41,8 @@ static void add_of(struct search *s, int64_t at, enum fault_kind kind, unsigned 
     add(s, at, 0, &(struct fault){.kind = (uint8_t)kind, .rank = (uint8_t)member});
 }
 
-/* Adds each resignation of this member that other members recorded. Returns the time at which the
- * last one was recorded, or 0 if there were none. */
+/* Adds this member's resignations as recorded by others. Returns the time of the last record, or
+ * 0 if none. */
 static int64_t add_resigned(struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -52,7 +51,7 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool over = r->rule == ELECT_RULE_OFFICE_RELEASED || r->rule == ELECT_RULE_CERTIFIED;
         if (over && is_named(s, r->from, member) && r->at > since && r->at < until &&
-            r->term > term) { /* several members may record the same resignation */
+            r->term > term) { /* once per term, whatever the number of records */
             at = r->at;
             term = r->term;
             add_of(s, at, FAULT_RESIGN, member);
@@ -61,10 +60,9 @@ static int64_t add_resigned(struct search *s, unsigned member, int64_t since, in
     return at;
 }
 
-/* Returns the time at which another member last heard from this one. If another member recorded
- * that this one was silent, it must have heard from this one shortly before, and that time is
- * estimated. The local daemon also reports when it last heard from each member that is silent now.
- */
+/* Returns when another member last heard from this one. A record of silence means that it was
+ * heard shortly before, at an estimated time. For members that are silent now, the local daemon
+ * also reports when it last heard from them. */
 static int64_t last_heard(const struct search *s, unsigned member, int64_t since, int64_t until)
 {
     const struct history *h = s->h;
@@ -80,13 +78,12 @@ static int64_t last_heard(const struct search *s, unsigned member, int64_t since
     return last;
 }
 
-/* Adds the crash or the testament of this member, according to the records of other members. If the
- * member resigned and was silent from then on, its end is placed shortly after the resignation. */
+/* Adds this member's crash or death report as recorded by others. If it resigned and then fell
+ * silent, its end is placed shortly after the resignation. */
 static void add_end(struct search *s, unsigned member, int64_t since, int64_t until, bool testament)
 {
     int64_t soon =
-        4 *
-        s->f->delay; /* a testament also releases the office; such a release is not a resignation */
+        4 * s->f->delay; /* a death report also releases the mandate, which is not a resignation */
     int64_t resigned = add_resigned(s, member, since, testament ? until - soon : until);
     int64_t heard = last_heard(s, member, since, until);
     int64_t silent = resigned + soon;
@@ -97,12 +94,11 @@ static void add_end(struct search *s, unsigned member, int64_t since, int64_t un
         add_of(s, end < until ? end : until - HISTORY_MILLISECOND, FAULT_CRASH, member);
 }
 
-/* Adds the crashes and starts of this member. They are inferred from the records of other members,
- * and from the starts that the member itself recorded. */
+/* Adds this member's crashes and starts, from others' records and its own starts. */
 static void add_lives(struct search *s, unsigned member)
 {
     const struct history *h = s->h;
-    int64_t began = s->f->began, up = began; /* `up`: the member's last start, or 0 if down */
+    int64_t began = s->f->began, up = began; /* `up`: last start, or 0 if down */
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
         bool about = is_named(s, r->a, member) && r->member != member && r->at > began;
         bool starts = r->member == member && r->at > began && r->event == ELECT_START;
@@ -132,7 +128,7 @@ static void add_resignation(struct search *s, const struct history_step *r)
                             .amount = history_id(s->h, to)});
 }
 
-/* If the member received an order from an operator in this step, adds the order. */
+/* If the step was an operator's order, adds the order. */
 static void add_told(struct search *s, const struct history_step *r)
 {
     if (r->rule == ELECT_RULE_RESIGNS)
@@ -147,7 +143,7 @@ static void add_told(struct search *s, const struct history_step *r)
 
 /* ---- cuts ---- */
 
-/* Returns true if member `a` heard from member `b`, or `b` from `a`, between these two times. */
+/* Returns true if one of the two members heard from the other between these times. */
 static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from, int64_t until)
 {
     const struct history *h = s->h;
@@ -159,9 +155,9 @@ static bool talked(const struct search *s, unsigned a, unsigned b, int64_t from,
     return false;
 }
 
-/* Records that a member was cut off from others after the time `from`, and noticed this at the time
- * `noticed`. The members with which it exchanged messages from the middle of this interval until
- * the time `until` were on its side of the cut. */
+/* Records a cut that `member` noticed at `noticed` but that began after `from`. Members that
+ * still exchanged messages with it between the middle of that interval and `until` were on its
+ * side. */
 static void note_cut(struct search *s, unsigned member, int64_t from, int64_t noticed,
                      int64_t until)
 {
@@ -175,8 +171,7 @@ static void note_cut(struct search *s, unsigned member, int64_t from, int64_t no
     s->cuts++;
 }
 
-/* Returns the time at which a message first crossed the cut again after the cut was noticed, or
- * INT64_MAX if none did. */
+/* Returns when a message first crossed the cut after it was noticed, or INT64_MAX. */
 static int64_t healed(const struct history *h, const struct cut *c)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {
@@ -205,8 +200,8 @@ static int by_begin(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Adds all cuts to the faults. Cuts that overlap in time are merged into one, because the records
- * cannot show whether the members of one were also cut off from those of the other. */
+/* Adds all cuts. Cuts that overlap in time become one, because the records cannot show whether
+ * their members were also cut off from each other. */
 static void add_cuts(struct search *s)
 {
     qsort(s->cut, s->cuts, sizeof s->cut[0], by_begin);
@@ -233,8 +228,8 @@ static bool is_office(const struct history *h, uint64_t term)
     return false;
 }
 
-/* Returns the last time before step `r` at which the member of that step renewed its own office, or
- * its grant to another leader. */
+/* Returns the last time before step `r` when its member renewed its term or its grant to another
+ * leader. */
 static int64_t last_sign(const struct search *s, const struct history_step *r)
 {
     for (const struct history_step *b = r; b-- > s->h->step;)
@@ -262,10 +257,9 @@ static bool grants(const struct history_step *r)
     return r->rule == ELECT_RULE_GRANTS || r->rule == ELECT_RULE_GRANTS_AGAIN;
 }
 
-/* Returns the first time after step `r` at which the member of that step heard of a leader or
- * became leader, or INT64_MAX if there is none. A member on the same side of a cut may have told it
- * about the former leader. In that case, it soon notices the silence of that leader again, and
- * note_cut puts both members on one side. */
+/* Returns the first time after step `r` when its member heard of a leader or became one, or
+ * INT64_MAX. A member on the same side of a cut may have named the old leader; its silence is
+ * then soon noticed again, and note_cut puts both members on one side. */
 static int64_t told_again(const struct history *h, const struct history_step *r)
 {
     for (const struct history_step *n = r + 1; n < h->step + h->steps; n++)
@@ -275,8 +269,8 @@ static int64_t told_again(const struct history *h, const struct history_step *r)
     return INT64_MAX;
 }
 
-/* Returns true if a leader was in office for some time before and after `at`. If a member did not
- * hear from this leader, the member was cut off, and the leader was not. */
+/* Returns true if a leader was in office for a while before and after `at`. A member that missed
+ * this leader was cut off; the leader was not. */
 static bool is_led(const struct search *s, int64_t at)
 {
     const struct history *h = s->h;
@@ -289,10 +283,9 @@ static bool is_led(const struct search *s, int64_t at)
     return at != INT64_MAX && at - last > 2 * s->f->renewal && next - at > s->f->lease;
 }
 
-/* In step `r`, a running member lost its mandate or missed its leader. Adds the fault that explains
- * this. The member was stalled if it had recorded no renewal for much longer than other members
- * take to notice a silent member. Otherwise, it was cut off, because a leader that is cut off still
- * renews its office with the members on its own side. */
+/* In step `r`, a running member lost its mandate or missed its leader: it was stalled or cut
+ * off. It was stalled if it recorded no renewal for much longer than others need to notice a
+ * silent member. A leader that is only cut off still renews with the members on its side. */
 static void add_silence(struct search *s, const struct history_step *r)
 {
     const struct history_faults *f = s->f;
@@ -310,14 +303,14 @@ static void add_silence(struct search *s, const struct history_step *r)
 
 /* ---- all together ---- */
 
-/* Returns true if a member repeated a grant to itself. A candidate does this, too, when it repeats
- * its request, so such a step does not show that the member led. */
+/* Returns true if a member repeated a grant to itself. A candidate that repeats its request does
+ * so, too, so this does not show that the member led. */
 static bool is_own_grant(const struct history *h, const struct history_step *r)
 {
     return r->rule == ELECT_RULE_GRANTS_AGAIN && history_member(h, r->a) == r->member;
 }
 
-/* Returns the index of the leader that this step mentions, or h->members if it mentions none. */
+/* Returns the index of the leader that the step mentions, or h->members if none. */
 static unsigned leader_in(const struct history *h, const struct history_step *r)
 {
     if (takes(r))
@@ -335,8 +328,7 @@ static unsigned leader_in(const struct history *h, const struct history_step *r)
     }
 }
 
-/* Finds the first leader that the records mention, and the time of that record. Returns false if
- * they mention none. */
+/* Finds the first recorded leader and the time of the record. Returns false if there is none. */
 static bool find_first(const struct history *h, struct history_faults *f)
 {
     for (const struct history_step *r = h->step; r < h->step + h->steps; r++) {

@@ -12,24 +12,24 @@
 #include "collect.h"
 
 #define HISTORY_FAULTS      512
-#define HISTORY_MILLISECOND 1000 /* the recorders measure time in microseconds */
+#define HISTORY_MILLISECOND 1000 /* in microseconds, the unit of the recorders */
 
 struct history_fault {
     int64_t at;
-    int64_t lasts;      /* the duration of a stall; 0 for other faults */
-    struct fault fault; /* `rank` is the index of a member; `time` is not used */
+    int64_t lasts;      /* duration of a stall; 0 for other faults */
+    struct fault fault; /* `rank` is a member's index; `time` is unused */
 };
 
-/* The faults in a recorded history. All times are in microseconds on the local clock. */
+/* Recorded faults. All times are in microseconds on the local clock. */
 struct history_faults {
-    int64_t began;  /* when the first leader took office */
-    unsigned first; /* the first leader */
+    int64_t began; /* when the first leader took office */
+    unsigned first;
     int64_t lease, renewal, delay;
     unsigned count;
     struct history_fault fault[HISTORY_FAULTS]; /* sorted by time */
 };
 
-/* Finds the faults in a history. Returns false if no leader is recorded. */
+/* Returns false if no leader is recorded. */
 bool history_find_faults(const struct history *h, struct history_faults *f);
 
 #endif

@@ -1,5 +1,5 @@
-/* See script.h. The records do not show how the first recorded leader became leader. The script
- * therefore begins with steps that make this member the leader. */
+/* See script.h. The records do not show how the first recorded leader was elected, so the script
+ * begins with steps of its own that elect it. */
 #include "script.h"
 
 #include "../base/json.h"
@@ -69,8 +69,8 @@ static void write_preempt(const struct scenario_writer *w, const json_t *setting
         scenario_write_setting(w, SETTING_PREEMPT, after > 0 ? text : "yes");
 }
 
-/* Writes the settings of the simulator. In the replay, each message takes one tick. The rest of the
- * configured delay bound becomes the bound on the time to process messages. */
+/* Writes the simulator's settings. In the replay, each message takes one tick; the rest of the
+ * configured delay bound becomes the processing bound. */
 static void write_settings(const struct script *s)
 {
     const json_t *settings = json_object_get(s->h->status, "settings");
@@ -108,8 +108,7 @@ static bool is_fitter(const struct script *s, unsigned a, unsigned than)
     return can_lead && (more > 0 || (more == 0 && s->id[a] > s->id[than]));
 }
 
-/* Makes the first leader of the history win an election while all members that would be preferred
- * to it are down. These members start at time `calm`. */
+/* Elects the first leader while all members preferred to it are down. They start at time `calm`. */
 static void write_alone(const struct script *s, elect_set fitter, uint64_t calm)
 {
     scenario_write_set(&s->writer, SETTING_DOWN, fitter);
@@ -120,8 +119,7 @@ static void write_alone(const struct script *s, elect_set fitter, uint64_t calm)
                                                             .time = calm});
 }
 
-/* Makes the most preferred member win an election, and then hand over to the first leader of the
- * history at time `calm`. */
+/* Elects the most preferred member, which hands over to the first leader at time `calm`. */
 static void write_handover(const struct script *s, unsigned best, uint64_t calm)
 {
     write_fault(s, FAULT_WIN, best);
@@ -131,12 +129,10 @@ static void write_handover(const struct script *s, unsigned best, uint64_t calm)
                                                         .time = calm});
 }
 
-/* Puts the first leader of the history into office, even if elections would prefer other members to
- * it. If the remaining members are a majority, the preferred members start only after the first
- * leader has taken office. Otherwise, the most preferred member wins and then hands over to the
- * first leader. The penalty for this resignation takes more than forty leases to decay, and the
- * rest of the script must wait until then. Returns the time at which the rest of the script can
- * begin. */
+/* Elects the first leader, even if other members are preferred to it. If the rest are a
+ * majority, the preferred members start later. Otherwise, the most preferred one wins and hands
+ * over. Its penalty for this takes more than forty leases to decay, and the script must wait for
+ * that. Returns the time when the rest of the script can begin. */
 static uint64_t write_first(const struct script *s)
 {
     unsigned best = s->f->first;

@@ -8,9 +8,9 @@
 
 #include "collect.h"
 
-/* Returns the text of the scenario: first the settings, then the faults. All times are in
- * milliseconds since the first recorded leader took office. Returns NULL if no leader is recorded.
- * The caller must free the text. */
+/* Returns the scenario: settings, then faults. Times are in milliseconds since the first
+ * recorded leader took office. Returns NULL if no leader is recorded. The caller must free the
+ * text. */
 char *history_script(const struct history *h);
 
 #endif
