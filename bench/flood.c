@@ -1,9 +1,9 @@
 /*
  * Sends forged datagrams as fast as this machine can: flood ADDRESS PORT FROM TO SECONDS
  *
- * The fields that an outsider can know (the magic, the type, the numbers of the members and the
- * length) are correct. The fields that only members can know (the tag, the counter and the content)
- * are random. The program prints the number of datagrams per second.
+ * The fields that an outsider can know (magic, type, members' numbers, length) are correct. Those
+ * that only members can know (tag, counter, content) are random. Prints the number of datagrams per
+ * second.
  */
 #include <arpa/inet.h>
 #include <netinet/udp.h>

@@ -1,9 +1,8 @@
 /*
- * Measures how fast the lab runs the algorithm of Chang & Roberts on a shuffled ring in which all
- * processes begin an election. The lab uses the implementation of the algorithm in the core. The
- * benchmark compares the lab with a bare loop that hard-codes the same algorithm and stores
- * messages and nodes in the same structures. The program prints medians of several trials. The
- * speeds depend on the machine, so compare only the ratios.
+ * Measures the speed of the lab with Chang & Roberts on a shuffled ring where all processes start
+ * an election. The baseline is a bare loop with the same algorithm hard-coded and the same
+ * structures for messages and nodes. Prints medians of several trials. Speeds depend on the
+ * machine: compare only the ratios.
  *
  *     bench_lab [PROCESSES [TRIALS]]
  */

@@ -1,19 +1,18 @@
 /*
  * Clock synchronisation by the Berkeley algorithm. The master asks all slaves for their time,
- * averages the largest set of clocks that are close to each other, and tells each slave by how much
- * to correct its clock. The master is the process whose member leads.
+ * averages the largest set of clocks that are close together, and sends each slave a correction.
+ * The master is the process whose member leads.
  *
  *     berkeley SOCKET OFFSET DRIFT PORT OTHER-PORT...     beside each member
  *
- * The clock is simulated. The simulated clock starts with the time of this machine plus an error of
- * OFFSET milliseconds, and the error grows by DRIFT microseconds per second. Each process prints
- * the error of its clock. The printed errors converge.
+ * The clock is simulated: this machine's time plus an error that starts at OFFSET milliseconds and
+ * grows by DRIFT microseconds per second. Each process prints its error; the errors converge.
  *
- * Without Elect, the clocks drift apart again when the master crashes, and two masters would undo
- * each other's corrections. In this program, a slave remembers the largest token that it has seen,
- * and refuses messages with a smaller token. Late messages from a former master therefore have no
- * effect. A slave accepts one correction for each of its answers. Messages are not authenticated,
- * so any process that can send to these ports is trusted.
+ * Without Elect, the clocks would drift apart after a crash of the master, and two masters would
+ * undo each other's corrections. A slave remembers the largest token it has seen and refuses
+ * messages with a smaller one, so late messages from a former master have no effect. A slave
+ * accepts one correction per answer. Messages are not authenticated: any process that can send to
+ * these ports is trusted.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -96,7 +95,7 @@ static struct {
     int64_t ahead;    /* relative to the master's clock */
 } clocks[MAX_CLOCKS]; /* the master's own clock comes first */
 static unsigned count = 1;
-static int64_t asked; /* stamp of the latest ASK */
+static int64_t asked;
 
 /* Records a slave's answer, assuming that the slave read its clock halfway between the ASK and
  * the arrival of the answer. */

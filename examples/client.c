@@ -1,10 +1,10 @@
 /*
- * A program that works only while the member on its machine leads.
+ * Works only while the member on this machine leads.
  *
  *     client [SOCKET [GROUP]]
  *
  * Run one copy beside each member of a cluster. At most one copy works at a time. On SIGINT or
- * SIGTERM, a copy stops its work and, if its member leads, hands leadership over to another member.
+ * SIGTERM, a copy stops its work and, if its member leads, hands leadership over.
  */
 #include <elect-client.h>
 #include <inttypes.h>
@@ -75,7 +75,6 @@ int main(int argc, char **argv)
         struct pollfd news = {.fd = elect_client_fd(client), .events = POLLIN};
         if (poll(&news, 1, PAUSE) == 1)
             ask(client, &answer);
-        /* Check before each piece of work. */
         int64_t left = elect_client_left(&answer);
         if (left > 0)
             work(&answer, left);

@@ -1,16 +1,14 @@
 /*
  * A program with its own libuv loop becomes a member of a cluster. Without the lines marked
- * "for Elect", every copy of the program works every 100 ms. With these lines, only one copy works
- * at a time, and another copy takes over when the first one fails.
+ * "for Elect", every copy of the program works every 100 ms. With them, only one copy works at a
+ * time, and another one takes over when it fails.
  *
  *     head -c 32 /dev/urandom > KEY
  *     embed 1 KEY 7501 7502 7503     and the same with 2 and 3, in the same folder or elsewhere
  *
- * The first argument is the number of the member. The member listens on the port at that position
- * in the list of ports, and keeps its state in the working directory. SIGINT ends the program; a
- * leader hands over first.
- *
- * Without Elect, either all copies would work at the same time, or only a single copy could run.
+ * The first argument is the member's number, and also the position of its port in the list. The
+ * member keeps its state in the working directory. SIGINT ends the program; a leader hands over
+ * first.
  */
 #include <elect-uv.h> /* for Elect */
 #include <signal.h>

@@ -1,7 +1,6 @@
 /*
  * Writes a file that accepts data only from the latest leader. The first line of the file holds the
- * largest token that was ever used to write it. A writer with a smaller token is refused (exit
- * status 1).
+ * largest token used so far. A writer with a smaller token is refused (exit status 1).
  *
  *     date | ELECT_TOKEN=131075 fenced FILE
  *     elect run ... -- sh -c 'while date | fenced FILE; do sleep 1; done'
@@ -9,16 +8,14 @@
  * elect run sets ELECT_TOKEN. A program that asks the daemon directly finds the token in
  * struct elect_client_answer.
  *
- * Without the token, an old leader could overwrite newer data. Suppose that a leader checks that it
- * leads, and is suspended before it writes. Another member becomes leader and writes. The first
- * leader then continues and overwrites the newer content. An election cannot prevent this, because
- * the check of the first leader was correct. Only the file, database or device that receives the
- * late write can refuse it.
+ * Without the token, an old leader could overwrite newer data: it checks that it leads and is
+ * suspended before it writes; another member becomes leader and writes; then the old leader
+ * continues. No election can prevent this, because the check was correct. Only the file, database
+ * or device that receives the late write can refuse it.
  *
- * The program writes the token and the content to a new file, and replaces FILE after both have
- * reached the disk. The program holds a lock on FILE.lock from the check of the token until the
- * replacement. If a writer is suspended in between, the other writers must wait. A store that runs
- * as a server would not have this problem.
+ * The program writes a new file, and replaces FILE once the data has reached the disk. It holds a
+ * lock on FILE.lock from the check of the token until then. If a writer is suspended in between,
+ * the others must wait. A store that runs as a server would not have this problem.
  */
 #include <err.h>
 #include <errno.h>
@@ -66,7 +63,6 @@ static void write_draft(uint64_t token)
     fclose(file);
 }
 
-/* Locks a file until this process exits. */
 static void lock(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);

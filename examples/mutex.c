@@ -1,29 +1,25 @@
 /*
  * Mutual exclusion by a coordinator. A process that wants the lock sends a REQUEST to the
- * coordinator. The coordinator answers the first process with a GRANT, and keeps the other
- * processes in a queue. When the coordinator receives a RELEASE, the lock passes to the next
- * process in the queue. The coordinator is the server whose member leads.
+ * coordinator, which answers the first one with a GRANT and queues the others. After a RELEASE, the
+ * lock passes to the next process in the queue. The coordinator is the server whose member leads.
  *
  *     mutex serve SOCKET PORT                beside each member, on a port of its own
  *     mutex lock PORT... -- CMD [ARG...]     runs CMD while no other process holds the lock
  *
- * With a fixed coordinator, no process can get the lock after the coordinator has crashed. If a
- * second coordinator takes over although the first one is still running, two processes can hold the
- * lock at once.
+ * With a fixed coordinator, no process would get the lock after a crash of the coordinator. If a
+ * second one took over while the first was still running, two processes could hold the lock.
  *
- * In this program, every grant ends before the mandate of the coordinator ends. `mutex lock` renews
- * its grant repeatedly, and kills CMD if a renewal does not arrive in time (exit status 75). A new
- * leader can therefore be certain that all earlier grants have ended.
+ * Here, every grant ends before the coordinator's mandate does. `mutex lock` keeps renewing its
+ * grant, and kills CMD if a renewal does not arrive in time (exit status 75). When a new leader
+ * takes over, all earlier grants have therefore ended.
  *
- * If `mutex lock` returns the exit status of CMD, then CMD started and exited within its grant,
- * even on a slow machine. If `mutex lock` was itself suspended at the time when it had to kill CMD,
- * CMD may have run longer than its grant. The exit status is then 75, and an error message contains
- * the times. To protect its data against this case, CMD can use ELECT_TOKEN and MUTEX_GRANT. This
- * pair of numbers is larger in every later grant (see fenced.c).
+ * If `mutex lock` returns CMD's exit status, CMD ran entirely within its grant, even on a slow
+ * machine. If `mutex lock` was itself suspended when it had to kill CMD, CMD may have run longer.
+ * The exit status is then 75, and an error message shows the times. CMD can protect its data with
+ * ELECT_TOKEN and MUTEX_GRANT: this pair grows with every grant (see fenced.c).
  *
- * Messages are not authenticated, so any process that can send to these ports is trusted. The lease
- * of the members must be longer than half a second, because a shorter lease leaves too little time
- * for CMD.
+ * Messages are not authenticated: any process that can send to these ports is trusted. The
+ * members' lease must be longer than half a second, or too little time is left for CMD.
  */
 #include <arpa/inet.h>
 #include <elect-client.h>
@@ -47,7 +43,7 @@
 
 /* if full, processes repeat their REQUEST until there is room */
 #define QUEUE 64
-#define LOST  75 /* exit status if CMD had to be killed */
+#define LOST  75
 
 static int64_t now(void)
 {
@@ -69,7 +65,7 @@ static struct sockaddr_in local_address(const char *port)
  * SPAN is removed, because its grant must have ended. */
 static struct requester {
     uint64_t id;
-    int64_t heard; /* time of its latest REQUEST */
+    int64_t heard;
 } queue[QUEUE];
 static unsigned waiting;
 
@@ -206,7 +202,7 @@ static int lock(int sock, char **ports, char **command)
         }
     }
     kill(-child, SIGKILL); /* with its children; the pid stays reserved until waitpid */
-    time = now();          /* CMD has stopped */
+    time = now();
     waitpid(child, &status, 0);
     send_all(sock, ports, "RELEASE", id);
     if (time >= deadline)

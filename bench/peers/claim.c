@@ -13,7 +13,7 @@
 
 static int file = -1;
 static bool leading, contending;
-static uint64_t last; /* time of the latest sample */
+static uint64_t last;
 
 _Noreturn void claim_give_up(const char *what, const char *why)
 {

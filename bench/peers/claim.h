@@ -1,13 +1,13 @@
-/* Each contender has a file in which it records whether it believes that it leads. Each line of the
- * file is one sample:
+/* Each contender has a file of claims, where it records whether it believes that it leads. Each
+ * line is one sample:
  *
  *   b TIME   the contender has started
  *   r TIME   it competes for leadership
  *   c TIME   it claims to lead; at least one line every millisecond
  *   e TIME   it no longer leads
  *
- * TIME is CLOCK_BOOTTIME in microseconds. The claim of a contender that was killed ends with its
- * last sample. */
+ * TIME is CLOCK_BOOTTIME in microseconds. If a contender is killed, its claim ends with its last
+ * sample. */
 #ifndef BENCH_CLAIM_H
 #define BENCH_CLAIM_H
 

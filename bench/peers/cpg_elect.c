@@ -1,7 +1,7 @@
-/* Elects a leader from the membership of corosync: cpg_elect CLAIMS GROUP MEMBERS.
+/* Elects a leader from corosync's membership: cpg_elect CLAIMS GROUP MEMBERS.
  *
- * The process on the lowest node of the process group GROUP leads as long as its partition has
- * quorum. The process group is complete when it has MEMBERS processes. */
+ * The process on the lowest node of the process group GROUP leads while its partition has quorum.
+ * The group is complete when it has MEMBERS processes. */
 #include "claim.h"
 
 #include <corosync/cpg.h>

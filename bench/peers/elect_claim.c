@@ -2,11 +2,10 @@
  * Asks a daemon of Elect whether its member leads, and records the answers:
  *     elect_claim CLAIMS SOCKET GROUP
  *
- * The program asks whenever the daemon reports a change, and asks continuously while the member
- * leads. A daemon answers with a promise that its member leads for a certain time. The program asks
- * for a promise of one microsecond, so that a later leader does not have to wait until the promise
- * expires. The answer "leads" therefore means only that the member led at some moment between the
- * question and the answer.
+ * Asks after each change that the daemon reports, and continuously while the member leads. The
+ * daemon's answers are promises that its member leads for a certain time. This program asks for
+ * promises of one microsecond, so that a later leader need not wait for them to expire. The answer
+ * "leads" therefore only means that the member led at some moment between question and answer.
  */
 #include "claim.h"
 
@@ -21,7 +20,6 @@
 
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-/* Retries until it succeeds. */
 static int connect_to_daemon(void)
 {
     const struct timespec pause = {.tv_nsec = CLAIM_EVERY};
@@ -42,7 +40,6 @@ static bool ask(int s, const char *group)
     return send(s, &question, sizeof question, MSG_NOSIGNAL) == sizeof question;
 }
 
-/* Asks the daemon and records its answers until the connection is closed. */
 static void follow_answers(int s, const char *group)
 {
     struct pollfd readable = {.fd = s, .events = POLLIN};

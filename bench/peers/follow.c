@@ -1,7 +1,7 @@
 /* Records the claims of a contender that prints its state: CONTENDER | follow CLAIMS WORD
  *
- * A line that contains WORD means that the contender leads; any other line means that it does not
- * lead. The end of the input means that the contender has exited. */
+ * A line with WORD means that the contender leads, any other line that it does not. The end of the
+ * input means that it has exited. */
 #include "claim.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 """The testbed of bench/failover: three machines on one switch, the processes on them, and the claims of the contenders.
 
-Machines are network namespaces. Their names contain the process id of the run, so that a later run can remove the namespaces of a
-run that was killed."""
+Machines are network namespaces with the run's process id in their names, so that a later run can remove what a killed one left."""
 
 import os
 import pathlib

@@ -1,10 +1,10 @@
-/* Elects a leader with ZooKeeper's recipe for leader election and ZooKeeper's C client:
+/* Elects a leader with ZooKeeper's recipe for leader election and its C client:
  *     zk_elect CLAIMS SERVERS PATH SESSION-MS
  *
- * Each contender creates an ephemeral sequential node. The contender with the lowest node leads,
- * and every other one watches the next lower node. As the authors of the recipe advise, a contender
- * does not claim to lead while it is disconnected, and claims again if it reconnects within its
- * session. When a session expires, the contender starts again with a new one. */
+ * Each contender creates an ephemeral sequential node. The contender with the lowest node leads;
+ * the others watch the next lower node. As the recipe's authors advise, a contender does not claim
+ * to lead while it is disconnected, and claims again if it reconnects within its session. When the
+ * session expires, it starts again with a new one. */
 #include "claim.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@
 #define PATH_ROOM 256
 #define RETRY     100000000 /* nanoseconds before a failed call is repeated */
 
-static int bell;                       /* eventfd: the client's thread wakes main() */
-static atomic_int state;               /* of the ZooKeeper session */
-static atomic_int watch_fired;         /* the next lower node may have been removed */
-static char own[PATH_ROOM], *own_name; /* this contender's node */
+static int bell; /* eventfd: the client's thread wakes main() */
+static atomic_int state;
+static atomic_int watch_fired; /* the next lower node may have been removed */
+static char own[PATH_ROOM], *own_name;
 
 static void ring(void)
 {

@@ -34,7 +34,6 @@ void args_report_to(void (*report)(const char *complaint));
  * blame. */
 int args_complain_option(const char *verb, const char *option, const char *why);
 
-/* Parses the value of -o: "text" or "json". */
 bool args_output(const char *value, bool *json, struct text *complaint);
 
 /* Prints the text and a newline, wrapped at 80 columns and indented by `indent`. The caller

@@ -291,9 +291,8 @@ int ask_socket(const struct asked_for *a, const char *which, char path[CONFIG_FI
     return EXIT_NO_DAEMON;
 }
 
-/* Calls connect, and calls it again whenever a signal interrupts it. On a socket with a timeout,
- * even a SIGCONT after ^Z and fg interrupts the call; see signal(7). The timeout then starts
- * again. */
+/* connect() that restarts after a signal, and with it the timeout. On a socket with a timeout, even
+ * a SIGCONT after ^Z and fg interrupts the call; see signal(7). */
 static int connect_patiently(int fd, const struct sockaddr_un *at)
 {
     int result;
@@ -303,7 +302,7 @@ static int connect_patiently(int fd, const struct sockaddr_un *at)
     return result;
 }
 
-/* A connection to the daemon, from which an answer is read. */
+/* A connection to the daemon, for reading the answer. */
 struct source {
     int fd;
     bool late;
@@ -391,7 +390,7 @@ static void send_request(int fd, const json_t *request)
     char *text = json_dumps(request, JSON_COMPACT);
     size_t length = text != NULL ? strlen(text) + 1 : 0;
     if (text != NULL) {
-        text[length - 1] = '\n'; /* replaces the final NUL */
+        text[length - 1] = '\n';
         send_patiently(fd, text, length);
     }
     free(text);
@@ -412,8 +411,7 @@ static json_t *converse(const struct asked_for *a, const char *socket, const jso
     if (from->fd < 0)
         return NULL;
     *status = EXIT_FINE;
-    send_request(from->fd,
-                 request); /* errors are ignored: the daemon may answer without reading it all */
+    send_request(from->fd, request);
     json_t *answer = json_load_callback(read_patiently, from, JSON_DISABLE_EOF_CHECK, &error);
     close(from->fd);
     return answer;
@@ -562,8 +560,7 @@ int ask_stream(const struct asked_for *a, json_t *request,
     const struct timeval forever = {0};
     struct text why;
     if (fd >= 0)
-        send_request(fd,
-                     request); /* errors are ignored: the daemon may refuse it without reading it */
+        send_request(fd, request);
     json_decref(request);
     if (fd < 0)
         return status;

@@ -16,7 +16,7 @@ struct asked_for {
     const char *config, *group, *socket, *id;
     unsigned timeout; /* in seconds; 0: default of the request */
     bool json, quiet, help;
-    const char *word[64]; /* arguments that are not options */
+    const char *word[64];
     unsigned words;
 };
 
@@ -48,9 +48,9 @@ enum {
 struct verb_spec {
     const char *name;
     const char *usage;
-    const char *text;    /* description of the verb and its exit codes */
-    unsigned min, max;   /* number of arguments besides options */
-    const char *missing; /* error message if arguments are missing */
+    const char *text;
+    unsigned min, max;
+    const char *missing;
     const struct option_spec *own;
     size_t owns;
     void (*take)(void *context, int option, const char *value); /* `option` is an index in `own` */

@@ -30,7 +30,6 @@ struct started {
     pid_t parent; /* the member is killed when this process exits; 0: never */
 };
 
-/* Makes the kernel kill this process when its parent exits. */
 static void die_with(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -205,7 +205,6 @@ static void check_address(json_t *all, const struct config *c, const struct conf
         add_complaint(all, "address", m->name, why, "correct the address in elect.conf");
 }
 
-/* Checks whether the daemon's user can use the state file. */
 static void check_state(json_t *all, const struct config *c, const struct config_member *m)
 {
     char path[CONFIG_FILE];

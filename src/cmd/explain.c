@@ -15,7 +15,6 @@
 
 static double milliseconds(int64_t us) { return (double)us / 1000; }
 
-/* Converts a CLOCK_BOOTTIME time to a date. */
 static void date_of(int64_t at, char text[JOURNAL_DATE])
 {
     journal_date(date_now() - (boottime_now() - at), text);
@@ -23,7 +22,6 @@ static void date_of(int64_t at, char text[JOURNAL_DATE])
 
 /* ---- text ---- */
 
-/* Adds the members' names as a list: "a, b and c". */
 static void add_names(const struct history *h, uint64_t who, struct text *t)
 {
     for (uint64_t rest = who; rest != 0; rest &= rest - 1) {

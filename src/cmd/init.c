@@ -110,7 +110,6 @@ static char *new_config(const struct asked_for *a, const char *path, unsigned me
     return text;
 }
 
-/* Returns true if an earlier argument has the same member name. */
 static bool is_named_before(const struct asked_for *a, unsigned at)
 {
     size_t length = strcspn(a->word[at], "=") + 1;
@@ -229,7 +228,6 @@ static int make_cluster(const struct asked_for *a, struct config *c)
 
 /* ---- a member ---- */
 
-/* Returns true if the member's first address belongs to this machine. */
 static bool is_local(const struct config_member *m)
 {
     union elect_address at = m->peer.link[0];
@@ -430,7 +428,7 @@ int cmd_init(int argc, char **argv)
                                  : "expected the members: NAME=HOST:PORT ...");
     if (a.group != NULL && !options.new_cluster)
         return args_complain(a.verb, "--group", "use it only with --new-cluster");
-    if (options.new_cluster && !is_id_named(&a)) /* check before any file is written */
+    if (options.new_cluster && !is_id_named(&a))
         return args_complain(a.verb, a.id, "no such member among the arguments of --new-cluster");
     if (sodium_init() < 0)
         return ask_complain(

@@ -85,7 +85,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
         !keys_read(&all, c->key_file, KEYS_LOOKED_AFTER, &why))
         return complain(a, &why);
     struct keys before = all;
-    bool there = false; /* true if the key file already has this key */
+    bool there = false;
     for (unsigned i = 0; i < all.count; i++)
         there = there || sodium_memcmp(&all.key[i], &new.key[0], sizeof new.key[0]) == 0;
     if (new.count != 1)
@@ -101,7 +101,7 @@ static int install(const struct asked_for *a, const struct config *c, const char
     bool fine = why.length == 0 && (there || keys_write(&all, c->key_file, false, &why));
     int status = fine ? tell(a, "key-install", 0, false) : complain(a, &why);
     if (fine && !there && status != EXIT_FINE)
-        keys_write(&before, c->key_file, false, &why); /* restore the old file */
+        keys_write(&before, c->key_file, false, &why);
     if (status == EXIT_FINE)
         print_result(a, new.key[0].id, "is accepted here", "",
                      ": when all members accept it, use it");

@@ -25,8 +25,8 @@ struct request {
 
 /* The outcome of one election, in a world or in the lab. */
 struct outcome {
-    struct elect_config config; /* determines the names of the messages */
-    const struct world *world;  /* NULL: held in the lab */
+    struct elect_config config;
+    const struct world *world; /* NULL: held in the lab */
     bool agreed;
     uint32_t leader; /* id, if `agreed` */
     uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;

@@ -205,7 +205,7 @@ int sim_storm(const struct request *r, struct play *p)
 {
     struct storm_report report = {0};
     struct elect_config c;
-    struct text complaint; /* unused: the settings have been checked */
+    struct text complaint;
     uint64_t seed = r->replays ? r->replay : r->experiment.setup.seed;
     uint64_t ticks = r->replays ? SEED : r->storm_days * 86400 * SECOND, began;
     FILE *out = r->replays && !r->quiet ? trace_open(r) : NULL;

@@ -68,7 +68,7 @@ int sim_troubles(const struct request *r, struct play *p)
 {
     struct pair pairs[TROUBLE_COUNT] = {0};
     struct elect_config c;
-    struct text complaint; /* unused: the settings have been checked */
+    struct text complaint;
     uint64_t seed = r->experiment.setup.seed, ticks = r->storm_days * 86400 * SECOND;
     text_clear(&complaint);
     setup_config(&r->experiment.setup, seed, &c, &complaint);

@@ -6,7 +6,6 @@
 
 /* Prints one line: the group's leader, since when it leads, and any problems. */
 void status_print_group(const json_t *group);
-/* Prints a table of the members and their addresses. */
 void status_print_members(const json_t *status);
 /* Prints each group's leader and its work, the members, and the most serious finding. */
 void status_print(const json_t *status);

@@ -23,7 +23,7 @@ static bool refuse(struct text *t, const char *option, const char *why)
 
 void verify_mandate_settings(struct setup *s)
 {
-    struct text ignored; /* unused: these settings are valid */
+    struct text ignored;
     text_clear(&ignored);
     setup_set(s, SETTING_LEASE, LEASE, &ignored);
     setup_set(s, SETTING_RENEWAL, RENEWAL, &ignored);
@@ -62,7 +62,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
                       " needs --clocks bounded: with --clocks any a second "
                       "round has the same effects as the first");
     q->reorder = true;
-    q->config.stable = false; /* any process may win at any time */
+    q->config.stable = false;
     q->begin = BEGIN_LISTED;
     q->slow = SLOW;
     q->fast = q->clocks == CLOCKS_BEYOND ? 4 * SLOW : 2 * SLOW;

@@ -171,7 +171,7 @@ bool cluster_begin(struct cluster *g, struct text *complaint)
     for (unsigned i = 0; i < g->members && fine; i++)
         for (unsigned j = 0; j < g->members; j++)
             if (i != j)
-                close(g->relay[i][j]); /* only the supervisor uses these */
+                close(g->relay[i][j]);
     if (fine && make_files(g, complaint))
         return true;
     cluster_end(g);

@@ -1,12 +1,11 @@
 /*
- * The cluster of the demonstration consists of real daemons with temporary state, and of the
- * network between them.
+ * The demonstration's cluster: real daemons with temporary state, and the network between them.
  *
- * The supervisor is a separate process and the parent of the daemons. The supervisor relays every
- * packet between the daemons, so that connections can be cut without root privileges. If the
- * process that started the supervisor exits for any reason, the supervisor kills the daemons and
- * removes the folder with their files. If the supervisor exits unexpectedly, the kernel kills the
- * daemons, and the process that started the supervisor removes the folder.
+ * The supervisor is a separate process and the parent of the daemons. It relays all packets between
+ * them, so that connections can be cut without root privileges. If the process that started the
+ * supervisor exits for any reason, the supervisor kills the daemons and removes their folder. If
+ * the supervisor exits unexpectedly, the kernel kills the daemons, and the process that started it
+ * removes the folder.
  */
 #ifndef ELECT_DEMO_CLUSTER_H
 #define ELECT_DEMO_CLUSTER_H
@@ -41,7 +40,7 @@ struct cluster {
     uint8_t identity[16]; /* random id; all zeros until chosen */
     char folder[CLUSTER_PATH];
     struct cluster_page *page;
-    struct sockaddr_in place[CLUSTER_MEMBERS]; /* the members' addresses */
+    struct sockaddr_in place[CLUSTER_MEMBERS];
     /* seen[a][b]: address where member a sends its packets for member b */
     struct sockaddr_in seen[CLUSTER_MEMBERS][CLUSTER_MEMBERS];
     /* relay[a][b]: the supervisor's socket at seen[a][b] */

@@ -95,7 +95,6 @@ void demo_heal(struct demo *d)
     monitor_note(&d->monitor, boottime_now(), "the network is whole again");
 }
 
-/* Restarts all members with the next election algorithm. */
 static void next_algorithm(struct demo *d)
 {
     char text[MONITOR_TEXT];

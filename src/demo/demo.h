@@ -18,7 +18,7 @@ struct demo {
     bool quits, lost; /* `lost`: the supervisor exited unexpectedly */
     int64_t limit;    /* time limit of a script, in microseconds */
     bool next_algorithm, changing;
-    struct text why; /* why the demonstration could not continue */
+    struct text why;
     bool colour;
 };
 

@@ -1,8 +1,7 @@
 /*
- * The monitor of the demonstration asks each member for reports at regular intervals, over the
- * status socket of the member. A member that does not answer does not delay the others. All members
- * use the clock of this machine, so the monitor can merge the reports into one chronicle in order
- * of time.
+ * The demonstration's monitor polls the members over their status sockets. A member that does not
+ * answer does not delay the others. All members use this machine's clock, so their reports can be
+ * merged into one chronicle in order of time.
  */
 #ifndef ELECT_DEMO_MONITOR_H
 #define ELECT_DEMO_MONITOR_H
@@ -36,7 +35,7 @@ struct seen {
     int64_t told;    /* all steps up to this time have been reported */
     uint64_t sent, taken;
     double sends, takes; /* packets per second */
-    int64_t counted;     /* when the packet rates were computed */
+    int64_t counted;
 };
 
 /* A line of the chronicle. Members that take the same step for the same reason share a line. */
@@ -73,12 +72,10 @@ void monitor_end(struct monitor *e);
 void monitor_look(struct monitor *e);
 /* Fills `fd` with the descriptors to poll, and returns their number. */
 unsigned monitor_poll(const struct monitor *e, struct pollfd *fd);
-/* Reads all answers that have arrived. */
 void monitor_take(struct monitor *e);
 
 /* Asks this member to make the leader resign. The outcome appears in the chronicle. */
 void monitor_resign(struct monitor *e, unsigned member);
-/* Adds an action of the user or the script to the chronicle. */
 void monitor_note(struct monitor *e, int64_t at, const char *text);
 /* Records that the member was killed, which ends its term in office, if any. */
 void monitor_killed(struct monitor *e, unsigned member, int64_t at);
@@ -89,7 +86,6 @@ void monitor_line(const struct line *l, char *text, size_t room);
 /* Returns true if the member runs and has answered within the last second. */
 bool monitor_answers(const struct monitor *e, unsigned member);
 bool monitor_leads(const struct monitor *e, unsigned member);
-/* Stores the current leaders, and returns their number. */
 unsigned monitor_leaders(const struct monitor *e, unsigned leader[CLUSTER_MEMBERS]);
 /* Returns the leader that all running members in this part of the network follow, or
  * CLUSTER_MEMBERS if they disagree. Ignores suspended members. */

@@ -19,7 +19,7 @@
 #define RING_ROWS   20 /* a smaller view has no ring and no explanations */
 #define RING_MIDDLE 17
 #define RING_WIDTH  14
-#define RING_TOP    7 /* row of the ring's centre */
+#define RING_TOP    7
 #define RING_HEIGHT 5
 #define TABLE       36
 #define STORY       14

@@ -14,11 +14,9 @@ struct view {
     const char *hint;
 };
 
-/* Prepares the terminal for the live view, or restores its settings. */
 void screen_enter(struct cluster *g);
 void screen_leave(struct cluster *g);
 
-/* Returns the number of help pages on this terminal. */
 unsigned screen_help_pages(const struct cluster *g);
 
 /* Draws the live view or the help. Returns false if the terminal is gone. */

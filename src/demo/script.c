@@ -162,7 +162,6 @@ static bool crash(struct script *s, enum order order, int64_t *took, struct text
     return true;
 }
 
-/* Starts all members that are down, and waits for agreement. */
 static bool recover(struct script *s, int64_t *took, struct text *complaint)
 {
     begin_act(s, "It starts again.");

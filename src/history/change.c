@@ -168,7 +168,7 @@ static void measure(const struct history *h, struct history_change *c)
         c->measured = true;
         unsigned new = c->takes != NULL ? c->takes->member : 0;
         c->gap = c->at - c->end->over;
-        if (c->end->member != new) /* the two times come from different clocks */
+        if (c->end->member != new)
             c->error = ((c->end->member != 0) + (new != 0)) * h->error;
     } else if (c->sign != NULL && history_mandated(h)) {
         c->measured = true;
@@ -182,7 +182,7 @@ static const struct history_step *begin_of(const struct history *h, const struct
 {
     const struct history_step *s = c->limit, *after = c->reign != NULL ? c->reign : c->sign;
     const struct history_step *first = after != NULL ? after + 1 : h->step;
-    if (c->takes == NULL) /* no new leader: show everything since the old one */
+    if (c->takes == NULL)
         return first;
     while (s > first && s->at - (s - 1)->at < LONG_REST)
         s--;

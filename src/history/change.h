@@ -12,8 +12,8 @@ struct history_line {
     const struct history_step *first;
     int64_t last;    /* when the last member took the step */
     unsigned others; /* how many members took it after the first */
-    uint64_t who;    /* set of members that took it */
-    int weight;      /* the least important lines are removed first */
+    uint64_t who;
+    int weight; /* the least important lines are removed first */
 };
 
 /* Evidence of the end of the old leader's term. */
@@ -35,10 +35,10 @@ struct history_change {
     const struct history_step *before;
     /* last step that made the old leader or renewed its mandate */
     const struct history_step *reign;
-    const struct history_step *sign; /* last sign of the old leader */
+    const struct history_step *sign;
     enum history_ending how;
-    const struct history_step *end; /* the old leader's end */
-    bool measured;                  /* `gap` is known */
+    const struct history_step *end;
+    bool measured;
     /* Time without a leader: exact with HISTORY_END_OWN, otherwise an upper bound. Negative if
      * two members led at once. */
     int64_t gap;

@@ -57,7 +57,7 @@ static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");
     int64_t error = (answered - asked) / 2;
-    if (json_object_get(page, "asked_us") == NULL) /* page of the local member */
+    if (json_object_get(page, "asked_us") == NULL)
         return (struct offset){0, 0};
     return (struct offset){clean_time(page, "now_us") - asked - error, error};
 }

@@ -20,7 +20,7 @@ struct history_step {
     unsigned event;           /* enum elect_event or enum history_event */
     const char *rule_word;    /* name of the rule, even if unknown to this version */
     const char *from, *a, *b; /* names of members */
-    const char *because;      /* explanation of the rule */
+    const char *because;
     uint64_t term;
     unsigned order; /* order of arrival, for steps with the same time */
     int leads;      /* 1: the member leads after this step; -1: it has not led since `over` */
@@ -29,8 +29,8 @@ struct history_step {
 
 struct history {
     const char *group;
-    int64_t asked;  /* time of the request, by the local clock */
-    json_t *status; /* the local daemon's status */
+    int64_t asked; /* time of the request, by the local clock */
+    json_t *status;
     unsigned members;
     const char *name[HISTORY_MEMBERS]; /* the local member comes first */
     bool complete[HISTORY_MEMBERS];    /* all steps were received */
@@ -62,7 +62,6 @@ unsigned history_member(const struct history *h, const char *name);
 /* Returns the member's entry in the local daemon's status. */
 const json_t *history_member_json(const struct history *h, unsigned member);
 uint16_t history_id(const struct history *h, unsigned member);
-/* Returns the group's entry in the local daemon's status. */
 const json_t *history_group(const struct history *h);
 /* Returns true if a leader needs a majority's mandate. */
 bool history_mandated(const struct history *h);

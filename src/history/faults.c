@@ -8,7 +8,7 @@
 
 struct cut {
     int64_t from, noticed;
-    elect_set away; /* set of members */
+    elect_set away;
 };
 
 struct search {
@@ -128,7 +128,6 @@ static void add_resignation(struct search *s, const struct history_step *r)
                             .amount = history_id(s->h, to)});
 }
 
-/* If the step was an operator's order, adds the order. */
 static void add_told(struct search *s, const struct history_step *r)
 {
     if (r->rule == ELECT_RULE_RESIGNS)

@@ -1,9 +1,8 @@
 /*
- * Infers faults from the flight recorders. A recorder contains the steps of its member, but not the
- * faults that caused them. If a member records that it starts again, it was down before that. The
- * downtime began when its guardian sent a testament, or when other members no longer heard from it.
- * If a running member lost its mandate or did not hear from its leader for a while, it was cut off
- * or stalled.
+ * Infers faults from the flight recorders, which contain the steps of their members but not the
+ * faults behind them. A member that starts again was down before, from its guardian's death report
+ * or from when the others stopped hearing from it. A running member that lost its mandate or missed
+ * its leader for a while was cut off or stalled.
  */
 #ifndef ELECT_HISTORY_FAULTS_H
 #define ELECT_HISTORY_FAULTS_H

@@ -16,10 +16,7 @@ enum history_rule {
 };
 
 /* Events beyond enum elect_event. */
-enum history_event {
-    HISTORY_MEMBER_EVENT = ELECT_EVENT_COUNT, /* news about another member */
-    HISTORY_UNKNOWN_EVENT
-};
+enum history_event { HISTORY_MEMBER_EVENT = ELECT_EVENT_COUNT, HISTORY_UNKNOWN_EVENT };
 
 /* Returns the rule's number, or HISTORY_UNKNOWN_RULE. */
 unsigned history_rule(const char *word);

@@ -1,7 +1,7 @@
 /*
- * Writes a recorded history as a scenario for the simulator. In a replay, the messages are not
- * exactly those of the real network, but the leaders and the reason for each change of leader
- * should be the same.
+ * Writes a recorded history as a scenario for the simulator. The replay does not repeat every
+ * message of the real network, but should have the same leaders and the same reason for each
+ * change.
  */
 #ifndef ELECT_HISTORY_SCRIPT_H
 #define ELECT_HISTORY_SCRIPT_H
