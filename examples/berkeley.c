@@ -25,7 +25,7 @@
 #include <time.h>
 
 /* microseconds */
-#define INTERVAL   250000  /* between two requests from the master */
+#define INTERVAL   250000
 #define ROUND_TRIP 10000   /* slower answers are too imprecise */
 #define CLOSE      1000000 /* clocks within this distance are close */
 

@@ -69,7 +69,6 @@ static struct requester {
 } queue[QUEUE];
 static unsigned waiting;
 
-/* Removes process `id`, and all processes that have been silent for too long. */
 static void remove_requesters(uint64_t id, int64_t time)
 {
     unsigned kept = 0;

@@ -136,7 +136,7 @@ class EtcdCommand(Etcd):
     slow, lanes, phase, limit = True, 20, 20.0, 120
 
     def prepare(self):
-        self.complete = set()   # lanes with all three contenders competing
+        self.complete = set()
 
     def contend(self, node, lane):
         self.complete.discard(lane)

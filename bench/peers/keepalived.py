@@ -5,7 +5,7 @@ import re
 
 from testbed import NODES, Peer
 
-ADDRESS = "10.77.0.100"     # virtual address of the leader
+ADDRESS = "10.77.0.100"
 PRIORITIES = (150, 100, 50)
 # keepalived writes the instance's name, then its state. This matches both MASTER and MASTER_RX_LOWER_PRI, the state of a master
 # that has received a lower priority.

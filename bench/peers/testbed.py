@@ -196,13 +196,13 @@ class Peer:
     the same time. To add a peer, define `boot` (how to start the server of a machine), `contend` (how to start a contender) and
     `crash` (how to crash the leader)."""
 
-    name = ""           # for --only
-    title = ""          # in the table
+    name = ""
+    title = ""
     fault = "crash"     # method that injects the fault into the leader
     package = None      # Debian package, for the version
-    programs = ()       # required in the path
-    contenders = ()     # programs that must have been built
-    slow = False        # use the number of trials of --slow-trials
+    programs = ()
+    contenders = ()
+    slow = False        # use --slow-trials instead of --trials
     lanes = 1
     phase = 1.0         # seconds over which faults are spread: longer than any period of the peer
     rest = 0.5          # seconds with one leader before the fault

@@ -116,13 +116,12 @@ static int look(zhandle_t *z, const char *election)
     if (other != NULL) {
         snprintf(path, sizeof path, "%s/%s", election, other);
         if (zoo_wexists(z, path, on_event, NULL, &unused) != ZOK)
-            result = -1; /* removed in the meantime */
+            result = -1;
     }
     deallocate_String_vector(&names);
     return result;
 }
 
-/* Competes for leadership until the ZooKeeper session expires. */
 static void contend(const char *servers, const char *election, int session)
 {
     bool enrolled = false, lowest = false, looks = true;

@@ -62,8 +62,6 @@ static int unknown(const struct args *a, const char *name, size_t length,
     return ARGS_BAD;
 }
 
-/* Finds the value of an option, after "=" or in the next argument. Returns the option's index,
- * or ARGS_BAD. */
 static int with_value(struct args *a, const struct option_spec *spec, int index,
                       const char *attached, const char **value)
 {

@@ -141,7 +141,6 @@ static void check_files(json_t *all, const struct config *c)
                sticky ? "move the state to a folder of its own, see state-dir" : "chmod go-w");
 }
 
-/* Returns true if this user may read the file. Otherwise, adds a warning. */
 static bool may_look(json_t *all, const char *path)
 {
     struct text why;
@@ -167,7 +166,6 @@ static void check_key(json_t *all, const struct config *c)
                       "copy the key file of another member, as the user that runs the daemon");
 }
 
-/* Tries to bind the member's addresses. On failure, sets `why` and returns false. */
 static bool can_bind(const struct elect_peer *peer, unsigned peers, const struct config_member *m,
                      char *why, size_t room)
 {
@@ -344,8 +342,6 @@ static const struct config_member *choose_member(const struct asked_for *a, cons
     return m;
 }
 
-/* Returns the report. On failure, prints the reason, sets `status` to an exit status and returns
- * NULL. */
 static json_t *examine(struct asked_for *a, int *status)
 {
     static struct config c;

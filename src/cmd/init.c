@@ -80,7 +80,6 @@ static bool write_member(FILE *out, const struct asked_for *a, const char *word,
     return true;
 }
 
-/* Returns a configuration with the members from the first `members` arguments, or NULL. */
 static char *new_config(const struct asked_for *a, const char *path, unsigned members,
                         const char *group)
 {
@@ -182,7 +181,6 @@ static int write_new(const struct asked_for *a, const char *path, const char *te
     return ask_complain(a->verb, error == EEXIST ? EXIT_NO : EXIT_IO, why);
 }
 
-/* Creates a file's folder if it does not exist. The parent folder must exist. */
 static int make_folder_of(const struct asked_for *a, const char *path)
 {
     char folder[CONFIG_PATH], why[CONFIG_PATH + 128];
@@ -297,7 +295,6 @@ static void one_more_turn(uv_timer_t *timer)
         uv_stop(&q->loop);
 }
 
-/* Asks the other members about this one. On failure, sets q->why and returns false. */
 static bool ask_others(struct asking *q, const struct config *c, const struct config_member *me,
                        const struct keys *keys)
 {

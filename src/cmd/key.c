@@ -19,7 +19,6 @@ static void take_force(void *context, int option, const char *value)
     *force = true;
 }
 
-/* Prints what was done with the key; with -o json, only the key's number. */
 static void print_result(const struct asked_for *a, unsigned id, const char *before,
                          const char *what, const char *after)
 {

@@ -106,7 +106,7 @@ static int help(const char *name)
     return EXIT_FINE;
 }
 
-/* `word` is the argument after the verb; NULL if none. */
+/* Prints the version. `word` is the argument after the verb; NULL if none. */
 static int print_version(const char *word)
 {
     if (word != NULL && asks_help(word))

@@ -98,7 +98,7 @@ static void report_json(const struct outcome *o, const char *expectation)
     print_json(object);
 }
 
-/* For an election in the lab. trace_outcome does this for a world. */
+/* Prints the outcome of an election in the lab. trace_outcome does this for a world. */
 static void report_text(const struct outcome *o)
 {
     const char *gap = ": ";

@@ -281,8 +281,6 @@ static bool has_removed_option(int argc, char **argv)
     return false;
 }
 
-/* Finds the daemon's run and status sockets. Returns 0, or an exit status after an error
- * message. */
 static int find_sockets(const struct asked_for *a, char run[CONFIG_FILE], char status[CONFIG_FILE])
 {
     const char *dot;

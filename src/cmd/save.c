@@ -18,7 +18,7 @@ static FILE *open_beside(const char *save, char *file, char *name, size_t room)
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (realpath(save, file) == NULL) /* the file does not exist yet */
+    if (realpath(save, file) == NULL)
         snprintf(file, PATH_MAX, "%s", save);
     if (stat(file, &st) == 0) {
         mode = st.st_mode & 0777;

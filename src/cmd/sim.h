@@ -23,12 +23,11 @@ struct request {
     const char *save;
 };
 
-/* The outcome of one election, in a world or in the lab. */
 struct outcome {
     struct elect_config config;
     const struct world *world; /* NULL: held in the lab */
     bool agreed;
-    uint32_t leader; /* id, if `agreed` */
+    uint32_t leader;
     uint64_t time, sent[ELECT_EVENT_COUNT], total, delivered, failed_hops, acks, heartbeats;
     unsigned violations;
     const struct violation *violation;
@@ -64,12 +63,11 @@ struct trace {
 };
 void trace_happening(void *trace, const struct world *w, const struct happening *h);
 void trace_collect(struct trace *t, const char *text, size_t length);
-/* Adds the last lines of a trace: the leader and any violated property. */
 void trace_outcome(const struct play *p, struct text *t);
 /* Opens the file given with --trace-file, or returns the default stream. On failure, prints the
  * reason and returns NULL. */
 FILE *trace_open(const struct request *r);
-/* Closes that file. Returns `status`, or EXIT_IO if writing failed. */
+/* Closes the trace file. Returns `status`, or EXIT_IO if writing failed. */
 int trace_close(const struct request *r, FILE *out, int status);
 
 /* Shows a progress bar if standard error is a terminal. `total` is 0 if unknown. */
@@ -78,7 +76,6 @@ void progress_clear(void);
 
 /* ---- save.c ---- */
 
-/* Returns true if the file can be written. For use before a long computation. */
 bool save_possible(const char *save);
 /* Writes a scenario's script and trace. On failure, prints the reason and returns false. */
 bool save_scenario(const char *verb, const char *option, const char *save, const char *script,

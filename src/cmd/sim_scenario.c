@@ -231,7 +231,7 @@ static int judge(const struct request *r, const struct scenario *s, const struct
     return status;
 }
 
-/* `line` is 0 for the whole file. */
+/* Prints an error message about one line, or about the whole file if `line` is 0. */
 static int complain_at(const char *file, unsigned line, const struct text *complaint)
 {
     char where[PATH_MAX + 16];

@@ -60,7 +60,6 @@ static void report_json(const struct elect_config *c, enum storm_beyond beyond,
     json_decref(object);
 }
 
-/* Prints counts such as "crash 3, cut 4", on lines of at most 80 columns. */
 static void print_counts(const struct storm_report *s)
 {
     unsigned column = (unsigned)printf("faults:");

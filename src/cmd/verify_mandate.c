@@ -47,7 +47,7 @@ bool verify_mandate_question(struct asked *a, struct text *complaint)
             "time: leave it out");
     if (q->config.n > 8)
         return refuse(complaint, "too many processes", ": use at most 8 with a mandate");
-    if (q->max_term == 0) /* --terms was not given */
+    if (q->max_term == 0)
         q->max_term = q->clocks == CLOCKS_ANY ? 2 : 1;
     if (!a->properties_given)
         *properties = claimed;

@@ -28,7 +28,7 @@
 struct cluster_page {
     /* `stands`: suspended by SIGSTOP */
     _Atomic bool runs[CLUSTER_MEMBERS], stands[CLUSTER_MEMBERS];
-    _Atomic int64_t done[CLUSTER_MEMBERS]; /* start time of the member's last order */
+    _Atomic int64_t done[CLUSTER_MEMBERS];
     _Atomic uint8_t part[CLUSTER_MEMBERS]; /* packets pass only within a part */
     _Atomic bool terminal;                 /* `before` must be restored */
     struct termios before;
@@ -64,13 +64,11 @@ bool cluster_begin(struct cluster *g, struct text *complaint);
 /* Sends an order and waits until it has been carried out. Returns false if the supervisor has
  * exited. */
 bool cluster_order(struct cluster *g, enum order order, unsigned member);
-/* Rewrites all members' configuration files, which they read at start. */
 bool cluster_configure(struct cluster *g, struct text *complaint);
 void cluster_socket(const struct cluster *g, unsigned member, const char *which, char *path,
                     size_t room);
 void cluster_end(struct cluster *g);
 
-/* Returns the `mandate` setting: "none" or "majority". */
 const char *cluster_mandate(const struct cluster *g);
 
 #endif

@@ -11,18 +11,17 @@ struct demo {
     unsigned chosen;
     bool by_hand;        /* the user chose `chosen`; otherwise it follows the leader */
     unsigned tried;      /* set of enum guide_tried */
-    unsigned help;       /* help page shown; 0 if none */
+    unsigned help;       /* page; 0 if not shown */
     int64_t began, next; /* `next`: when to ask the members again */
     int signals;
     int ended;        /* signal that ended the demonstration; 0 if none */
     bool quits, lost; /* `lost`: the supervisor exited unexpectedly */
-    int64_t limit;    /* time limit of a script, in microseconds */
+    int64_t limit;    /* microseconds */
     bool next_algorithm, changing;
     struct text why;
     bool colour;
 };
 
-/* Starts the cluster. On failure, sets `complaint` and returns false. */
 bool demo_begin(struct demo *d, struct text *complaint);
 void demo_end(struct demo *d);
 

@@ -31,7 +31,6 @@ const char *const guide_help[] = {
 
 /* ---- hints ---- */
 
-/* If a key can repair a fault, writes a hint about it and returns true. */
 static bool suggest_repair(const struct monitor *m, char *text, size_t room)
 {
     const struct cluster_page *page = m->cluster->page;

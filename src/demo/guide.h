@@ -7,7 +7,6 @@
 /* Paragraphs of the help, ending with NULL. "" is an empty line. */
 extern const char *const guide_help[];
 
-/* Keys tried so far, as bits. */
 enum guide_tried {
     TRIED_KILL = 1,
     TRIED_CRASH = 2,

@@ -23,7 +23,6 @@ struct conversation {
     char *bytes;
 };
 
-/* A member's latest report about itself. */
 struct seen {
     int64_t at;    /* when its latest answered request was sent; 0 if none yet */
     int64_t until; /* end of its term, unless renewed */
@@ -43,7 +42,7 @@ struct line {
     int64_t at;
     /* first member that took the step; CLUSTER_MEMBERS for an action of the user or the script */
     unsigned member;
-    unsigned others; /* set of other members that took the step */
+    unsigned others; /* set of members */
     char rule[32], a[8], b[8];
     char text[MONITOR_TEXT];
 };

@@ -298,7 +298,6 @@ static unsigned draw_line(struct canvas *c, unsigned row, const struct view *v,
     return lines;
 }
 
-/* Draws as many of the latest lines of the chronicle as fit. */
 static void draw_story(const struct view *v, struct canvas *c, unsigned row, unsigned end)
 {
     unsigned room = end > row ? end - row : 0, first = v->monitor->lines, used = 0;

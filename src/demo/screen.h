@@ -10,7 +10,7 @@ struct view {
     unsigned chosen;
     int64_t began;
     bool colour;
-    unsigned help; /* help page shown; 0 if none */
+    unsigned help; /* page; 0 if not shown */
     const char *hint;
 };
 
@@ -19,7 +19,7 @@ void screen_leave(struct cluster *g);
 
 unsigned screen_help_pages(const struct cluster *g);
 
-/* Draws the live view or the help. Returns false if the terminal is gone. */
+/* Returns false if the terminal is gone. */
 bool screen_draw(const struct view *v);
 
 #endif

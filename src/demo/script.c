@@ -13,7 +13,7 @@
 struct script {
     struct demo *d;
     bool quiet;
-    int64_t act; /* start of the current act */
+    int64_t act;
     unsigned leader;
     unsigned found; /* leader found by the last wait */
 };
@@ -76,7 +76,6 @@ static unsigned agreed(const struct script *s)
     return office != NULL && office->until == 0 ? leader : CLUSTER_MEMBERS;
 }
 
-/* All members agree on a new leader, and it is known when it took office. */
 static unsigned agreed_on_new(const struct script *s)
 {
     unsigned leader = agreed(s);

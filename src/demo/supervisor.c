@@ -38,7 +38,6 @@ static void nothing(void *context, pid_t child, int status)
     (void)status;
 }
 
-/* Restores the terminal's settings if the process that changed them was killed. */
 static void restore_terminal(const struct cluster *g)
 {
     static const char leave[] = "\x1b[?25h\x1b[?1049l\x1b[0m";
@@ -144,7 +143,6 @@ static void obey(struct supervisor *k, enum order order, unsigned member)
     atomic_store(&page->done[member], began);
 }
 
-/* Carries out one order. Returns false if the other end of the channel is closed. */
 static bool take_orders(struct supervisor *k)
 {
     uint8_t packet[2];

@@ -4,7 +4,6 @@
 
 #include "cluster.h"
 
-/* Carries out orders until the channel is closed. */
 _Noreturn void supervisor_run(struct cluster *g, int channel);
 
 /* Removes the folder once the daemons have exited, and restores the terminal's settings. */

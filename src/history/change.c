@@ -213,7 +213,6 @@ static void add_line(struct history_change *c, const struct history_step *s)
                               .weight = s == c->sign || s->leads != 0 ? HEAVIEST : weight_of(s)};
 }
 
-/* Removes the least important lines until HISTORY_LINES are left. */
 static void shorten(struct history_change *c)
 {
     for (int weight = 1; weight < HEAVIEST && c->lines > HISTORY_LINES; weight++)

@@ -7,10 +7,9 @@
 
 #define HISTORY_LINES 12 /* maximum number of lines that explain a change */
 
-/* One line of the explanation: a step taken by one or more members. */
 struct history_line {
     const struct history_step *first;
-    int64_t last;    /* when the last member took the step */
+    int64_t last;
     unsigned others; /* how many members took it after the first */
     uint64_t who;
     int weight; /* the least important lines are removed first */
@@ -27,7 +26,7 @@ enum history_ending {
 struct history_change {
     /* step that made the new leader; NULL if none */
     const struct history_step *takes;
-    /* same, or the end of the steps if there is no new leader */
+    /* `takes`, or the end of the steps if that is NULL */
     const struct history_step *limit;
     int64_t at;      /* time of the change; without a new leader, of the request */
     const char *old; /* NULL if none */
@@ -48,7 +47,6 @@ struct history_change {
     struct history_line line[HISTORY_STEPS];
 };
 
-/* Finds the last change of leader. Returns false if none is recorded. */
 bool history_find_change(const struct history *h, struct history_change *c);
 
 #endif

@@ -51,8 +51,7 @@ struct offset {
     int64_t ahead, error;
 };
 
-/* Estimates that offset, assuming that the member read its clock halfway between request and
- * answer. */
+/* Assumes that the member read its clock halfway between request and answer. */
 static struct offset offset_of(const json_t *page)
 {
     int64_t asked = clean_time(page, "asked_us"), answered = clean_time(page, "answered_us");

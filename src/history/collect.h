@@ -16,10 +16,10 @@
 struct history_step {
     int64_t at; /* local CLOCK_BOOTTIME in microseconds */
     unsigned member;
-    unsigned rule;            /* enum elect_rule_number or enum history_rule */
-    unsigned event;           /* enum elect_event or enum history_event */
-    const char *rule_word;    /* name of the rule, even if unknown to this version */
-    const char *from, *a, *b; /* names of members */
+    unsigned rule;         /* enum elect_rule_number or enum history_rule */
+    unsigned event;        /* enum elect_event or enum history_event */
+    const char *rule_word; /* name of the rule, even if unknown to this version */
+    const char *from, *a, *b;
     const char *because;
     uint64_t term;
     unsigned order; /* order of arrival, for steps with the same time */
@@ -29,7 +29,7 @@ struct history_step {
 
 struct history {
     const char *group;
-    int64_t asked; /* time of the request, by the local clock */
+    int64_t asked;
     json_t *status;
     unsigned members;
     const char *name[HISTORY_MEMBERS]; /* the local member comes first */
@@ -39,7 +39,7 @@ struct history {
     int64_t error; /* maximum clock error of other members' times, in microseconds */
     unsigned steps;
     struct history_step step[HISTORY_STEPS]; /* sorted by time */
-    json_t *pages;                           /* own the texts of the steps */
+    json_t *pages;                           /* the answers, which hold the texts of the steps */
 };
 
 /* Connection to the local daemon. `ask` frees the request and returns the answer. On failure, it
@@ -59,11 +59,9 @@ void history_free(struct history *h);
 
 /* Returns the index of the member, or h->members if there is none. */
 unsigned history_member(const struct history *h, const char *name);
-/* Returns the member's entry in the local daemon's status. */
 const json_t *history_member_json(const struct history *h, unsigned member);
 uint16_t history_id(const struct history *h, unsigned member);
 const json_t *history_group(const struct history *h);
-/* Returns true if a leader needs a majority's mandate. */
 bool history_mandated(const struct history *h);
 
 #endif

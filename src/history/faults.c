@@ -32,7 +32,7 @@ static void add(struct search *s, int64_t at, int64_t lasts, const struct fault 
     struct history_faults *f = s->f;
     if (f->count == HISTORY_FAULTS)
         return;
-    /* The scenario begins with the first leader, so earlier faults move there. */
+    /* The scenario begins with the first leader: move earlier faults to that time. */
     f->fault[f->count++] = (struct history_fault){at > f->began ? at : f->began, lasts, *fault};
 }
 

@@ -28,7 +28,6 @@ struct history_faults {
     struct history_fault fault[HISTORY_FAULTS]; /* sorted by time */
 };
 
-/* Returns false if no leader is recorded. */
 bool history_find_faults(const struct history *h, struct history_faults *f);
 
 #endif
