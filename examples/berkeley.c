@@ -26,7 +26,7 @@
 
 /* microseconds */
 #define INTERVAL   250000
-#define ROUND_TRIP 10000   /* slower answers are too imprecise */
+#define ROUND_TRIP 10000   /* slower answers are ignored as too imprecise */
 #define CLOSE      1000000 /* clocks within this distance are close */
 
 #define MAX_CLOCKS 16

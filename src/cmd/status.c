@@ -37,7 +37,7 @@ int cmd_is_leader(int argc, char **argv)
     if (o == NULL)
         return status == EXIT_NO ? EXIT_USAGE : status;
     /* Count from before the request, so that a suspended process never reports a leader whose
-     * time is up. */
+     * term has ended. */
     bool leads = field_is_true(o, "leads") && boottime_now() < asked + field_integer(o, "left_us");
     bool known = field_is_true(o, "known");
     json_object_set_new(o, "leads", json_boolean(leads));

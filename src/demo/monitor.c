@@ -419,8 +419,8 @@ const struct office *monitor_office(const struct monitor *e, unsigned member, in
     return first;
 }
 
-/* Returns when a term ended. A suspended member cannot report this, so its term ends with its
- * lease. */
+/* Returns the end of a term in office. A suspended member cannot report it, so its term ends with
+ * its lease. */
 static int64_t end_of(const struct office *o, int64_t now)
 {
     int64_t end = o->until != 0 ? o->until : now;

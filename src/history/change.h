@@ -24,15 +24,15 @@ enum history_ending {
 };
 
 struct history_change {
-    /* step that made the new leader; NULL if none */
+    /* step where the new leader took office; NULL if there is none */
     const struct history_step *takes;
     /* `takes`, or the end of the steps if that is NULL */
     const struct history_step *limit;
     int64_t at;      /* time of the change; without a new leader, of the request */
     const char *old; /* NULL if none */
-    /* step that made the old leader; NULL if not recorded */
+    /* step where the old leader took office; NULL if not recorded */
     const struct history_step *before;
-    /* last step that made the old leader or renewed its mandate */
+    /* last step where the old leader took office or renewed its mandate */
     const struct history_step *reign;
     const struct history_step *sign;
     enum history_ending how;
