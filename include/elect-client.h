@@ -77,14 +77,14 @@ enum elect_client_error {
 
 /* An answer that consists only of zero bytes means that the member does not lead. */
 struct elect_client_answer {
-    uint64_t token;   /* the fencing token; 0 if the member does not lead */
-    int64_t deadline; /* the member leads until this time (CLOCK_BOOTTIME); 0: it does not lead */
-    /* Whether the member led when the daemon answered. Use elect_client_valid() to find out whether
-     * it still leads: that function also checks the deadline. */
+    uint64_t token;   /* fencing token; 0 if the member does not lead */
+    int64_t deadline; /* the member leads until then (CLOCK_BOOTTIME); 0 if it does not lead */
+    /* true if the member led when the daemon answered; elect_client_valid() also checks the
+     * deadline */
     bool leads;
     char group[ELECT_CLIENT_NAME];
     char node[ELECT_CLIENT_NAME];   /* the member on this machine */
-    char leader[ELECT_CLIENT_NAME]; /* the leader known to this member; empty if there is none */
+    char leader[ELECT_CLIENT_NAME]; /* leader known to this member; empty if none */
 };
 
 struct elect_client;
@@ -146,8 +146,8 @@ enum elect_client_error elect_client_resign(struct elect_client *client, int64_t
 
 /* Returns one line, without a newline, that describes the error. */
 const char *elect_client_text(enum elect_client_error error);
-/* Returns one line, without a newline, about the latest failed call. The line contains the path of
- * the socket and, if the daemon gave a reason, that reason. */
+/* Returns one line, without a newline, about the latest failed call. The line contains the socket's
+ * path and the daemon's reason, if it gave one. */
 const char *elect_client_why(const struct elect_client *client);
 
 #pragma GCC visibility pop

@@ -35,14 +35,14 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_UV_LINKS   4    /* the maximum number of links (network addresses) per member */
-#define ELECT_UV_GROUPS  64   /* the maximum number of groups; each group has its own leader */
+#define ELECT_UV_LINKS   4    /* maximum number of links (network addresses) per member */
+#define ELECT_UV_GROUPS  64   /* maximum number of groups, each with its own leader */
 #define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
 #define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
 #define ELECT_UV_KEY     32   /* bytes of a key */
 #define ELECT_UV_PRINT   4    /* bytes of the fingerprint of a key */
 #define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
-#define ELECT_UV_NOTE    1120 /* the maximum size of a note in bytes */
+#define ELECT_UV_NOTE    1120 /* maximum size of a note in bytes */
 
 /* The family AF_UNSPEC means that the address is not known yet. */
 union elect_address {
@@ -64,21 +64,21 @@ struct elect_group {
 };
 
 struct elect_key {
-    uint8_t id; /* each packet names the id of the key that encrypts it */
+    uint8_t id; /* sent in each packet that the key encrypts */
     uint8_t key[ELECT_UV_KEY];
 };
 
 /* The current leader of a group, as far as this member knows. */
 struct elect_news {
     unsigned group;
-    bool known; /* a leader is known */
-    bool leads; /* this member leads until the time `until` */
+    bool known;
+    bool leads; /* this member leads, until `until` */
     /* This member's leadership has ended or is being handed over. Stop all work that depends on it,
      * then pass ELECT_STOPPED to elect_member_tell(). */
     bool works;
     bool renewed;     /* only `until` has changed since the latest announcement */
-    uint16_t leader;  /* the id of the leader; 0 if no leader is known */
-    elect_term term;  /* the fencing token; 0 if it is not known yet or if no mandate is used */
+    uint16_t leader;  /* 0 if no leader is known */
+    elect_term term;  /* fencing token; 0 if not known yet or without a mandate */
     elect_time until; /* when the leadership ends unless it is renewed (see elect_uv_now()) */
 };
 
@@ -89,7 +89,7 @@ struct elect_news {
  * expire. Never send a testament while the process is running: the voters would elect another
  * leader, and two would lead at the same time.
  */
-#define ELECT_UV_TESTAMENT_PACKET 96 /* the maximum size of a testament packet in bytes */
+#define ELECT_UV_TESTAMENT_PACKET 96 /* maximum size of a testament packet in bytes */
 
 struct elect_testament_packet {
     uint8_t links, length;
@@ -103,8 +103,7 @@ struct elect_testament {
     struct elect_testament_packet packet[ELECT_MAX];
 };
 
-/* Events that concern a peer. Each event has an identifier, and a text that the log prints after
- * the name of the peer. */
+/* Events of a peer, each with a name and a text that the log prints after the peer's name. */
 #define ELECT_PEER_NEWS(X)                                                                         \
     X(OPENED, "is up")                                                                             \
     X(LOST, "has lost its state, and asks what was promised")                                      \
@@ -125,38 +124,36 @@ struct elect_member_options {
     uv_loop_t *loop;
     uint16_t id;
     uint8_t cluster[ELECT_UV_CLUSTER];
-    unsigned keys; /* the number of accepted keys; the first key encrypts outgoing packets */
+    unsigned keys; /* number of accepted keys; the first encrypts outgoing packets */
     struct elect_key key[ELECT_UV_KEYS];
-    const char *state; /* the path of the state file */
+    const char *state; /* path of the state file */
     bool lost;         /* the state file is lost: ask the other members, then create a new file */
-    unsigned peers;    /* the number of members, including this one */
-    const struct elect_peer *peer; /* all members, including this one */
+    unsigned peers;    /* number of members, including this one */
+    const struct elect_peer *peer;
     const int *sockets; /* from elect_member_bind(), or NULL; the member takes ownership of them */
     unsigned groups;
     const struct elect_group *group;
     void (*announce)(void *context, const struct elect_news *news);
-    /* The library calls this function when the member has failed and stopped. If `forbidden` is
-     * true, the state or the options of the member are wrong: do not start it again until they have
-     * been corrected. */
+    /* Called when the member has failed and stopped. If `forbidden` is true, the state or the
+     * options of the member are wrong: do not start it again until they have been corrected. */
     void (*fail)(void *context, bool forbidden, const char *why);
 
     /* Each of the following callbacks may be NULL. */
 
-    /* The library calls this function after every step. */
+    /* Called after every step. */
     void (*step)(void *context, unsigned group, const struct elect_input *in,
                  const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
-    /* If the member was started with `lost`, the library calls this function when the new state
-     * file exists. The host must then stop the member, and restart it without `lost`. */
+    /* Called when a member that was started with `lost` has created its new state file. The host
+     * must then stop the member, and restart it without `lost`. */
     void (*readmitted)(void *context);
-    /* The library calls this function with a testament, which replaces the previous testament of
-     * the same group. The member asks the voters for the term in the testament only after this
-     * call. */
+    /* Called with a testament, which replaces the group's previous one. The member asks the voters
+     * for the testament's term only after this call. */
     void (*deposit)(void *context, const struct elect_testament *testament);
-    /* The library calls this function when a note arrives. A note is a short message that the host
-     * of another member sent with elect_member_note(). */
+    /* Called when a note arrives, a short message that another member's host sent with
+     * elect_member_note(). */
     void (*note)(void *context, uint16_t from, const uint8_t *bytes, size_t length);
-    /* Returns the name of a member, which error messages then contain instead of its id. */
+    /* Returns a member's name, to be used in error messages instead of its id. */
     const char *(*name)(void *context, uint16_t id);
     void *context;
 };
@@ -178,8 +175,7 @@ bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t i
  * would also fail. */
 struct elect_member *elect_member_start(const struct elect_member_options *options, bool *forbidden,
                                         char *why, size_t room);
-/* Stops the member immediately. The member does not announce that it stops; the other members
- * notice only that its messages no longer arrive. */
+/* Stops the member immediately, without telling the other members. */
 void elect_member_stop(struct elect_member *m);
 
 /* Returns the time of CLOCK_BOOTTIME in microseconds. This clock measures the leases, and it keeps
@@ -203,8 +199,7 @@ void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes
 /* Passes the group's testament, if there is one, to the callback `deposit` again. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
-/* These functions return the node and the configuration that the core uses for the group. The
- * caller must not change them. */
+/* The node and the configuration that the core uses for the group. */
 const struct elect_node *elect_member_node(const struct elect_member *m, unsigned group);
 const struct elect_config *elect_member_config(const struct elect_member *m, unsigned group);
 
@@ -213,8 +208,8 @@ struct elect_link_info {
     elect_time heard; /* when a packet last arrived on this link; ELECT_UNSET: never */
 };
 
-/* The reasons for rejecting packets from a peer, each with a name and a text. A reason is a guess,
- * because nothing in such a packet is authentic. */
+/* The reasons for rejecting a peer's packets, each with a name and a text. A reason is only a
+ * guess, because nothing in such a packet is authentic. */
 #define ELECT_REJECTIONS(X)                                                                        \
     X(NONE, "")                                                                                    \
     X(KEY, "wrong key or other cluster")                                                           \
@@ -229,12 +224,11 @@ enum elect_rejection {
         ELECT_REJECTION_COUNT
 };
 
-/* Describes the packets from a peer that this member has rejected since the peer's last authentic
- * packet. */
+/* The peer's packets that this member has rejected since the last authentic one. */
 struct elect_rejected {
     enum elect_rejection reason; /* NONE: too few packets were rejected to tell the reason */
-    uint32_t count;              /* how many of the sampled packets were rejected */
-    union elect_address from;    /* the sender of the last rejected packet */
+    uint32_t count;              /* number of sampled packets that were rejected */
+    union elect_address from;    /* sender of the last rejected packet */
 };
 
 const char *elect_uv_rejection(enum elect_rejection reason);
@@ -242,8 +236,8 @@ const char *elect_uv_rejection(enum elect_rejection reason);
 struct elect_peer_info {
     uint16_t id;
     uint8_t links;
-    bool session;   /* this member has a session with the peer */
-    bool same;      /* the peer has the same configuration as this member */
+    bool session;
+    bool same;      /* same configuration as this member */
     bool same_keys; /* the peer accepts all keys that this member accepts */
     uint8_t lacks;  /* if not `same_keys`: the id of a key that the peer does not accept */
     uint32_t incarnation;
@@ -257,8 +251,8 @@ struct elect_peer_info {
 bool elect_member_peer(const struct elect_member *m, unsigned i, struct elect_peer_info *info);
 
 /* Describes the rejected packets from a process that has the key but is not a member, and stores
- * the id of that process in `id`. The authentication tag of such packets is valid, but this member
- * has not read their content. */
+ * its id in `id`. Such packets have a valid authentication tag, but this member has not read their
+ * content. */
 struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16_t *id);
 
 struct elect_traffic {
@@ -275,11 +269,10 @@ struct elect_disk {
 };
 struct elect_disk elect_member_disk(const struct elect_member *m);
 
-/* The stalls of this process. A stall is counted when a timer expires more than a renewal interval
- * late. */
+/* Stalls of this process: timers that expired more than a renewal interval late. */
 struct elect_stalls {
     uint64_t count;
-    elect_time longest, last; /* the duration of the longest stall; the end of the last one */
+    elect_time longest, last; /* duration of the longest stall; end of the last one */
 };
 struct elect_stalls elect_member_stalls(const struct elect_member *m);
 

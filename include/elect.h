@@ -1,10 +1,10 @@
 /*
  * libelect: leader election as a pure state machine.
  *
- * The main function is elect_step(), which takes one event of a process, such as the arrival of a
- * message, and returns what the process must do. The function performs no I/O, reads no clock,
- * draws no random numbers, allocates no memory and cannot fail. If an input violates the protocol,
- * elect_step() ignores it and returns a rule that says so.
+ * The main function, elect_step(), takes one event, such as a message that has arrived, and returns
+ * what the process must do. The function performs no I/O, reads no clock, draws no random numbers,
+ * allocates no memory and cannot fail. If an input violates the protocol, elect_step() ignores it
+ * and returns a rule that says so.
  *
  *     struct elect_config config;
  *     struct elect_node node;
@@ -17,14 +17,14 @@
  *         elect_step(&config, &node, &in, &out);                        perform(&out);
  *     }
  *
- * The host carries out the tasks in an output in the order of its fields. While a write is pending,
- * the host also holds back the messages of later steps. The receivers of a message may include its
- * sender; the host then delivers the message to the sending process, too.
+ * The host carries out an output in the order of its fields. While a write is pending, the host
+ * also holds back the messages of later steps. A message may be addressed to its own sender; the
+ * host delivers it like any other.
  *
  * Under a mandate the host reports ALARM at the time that elect_alarm() returns. When an office has
  * ended or is being handed over, the work that depends on it must stop (elect_must_stop); the host
- * reports STOPPED when the work has stopped. Until the host reports STOPPED, the process seeks no
- * other office, and no other process takes its place before its lease expires.
+ * reports STOPPED when the work has stopped. Until then, the process seeks no other office, and no
+ * other process takes its place before its lease expires.
  *
  * Rules for the host:
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
@@ -71,16 +71,16 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
-#define ELECT_MAX       64    /* the maximum number of processes: a set of them fits in 64 bits */
-#define ELECT_MAX_ID    65535 /* the highest number that a process may have */
-#define ELECT_MAX_SENDS 6     /* the maximum number of sends per output, each to a set of ranks */
-#define ELECT_MAX_QUEUE 64    /* the maximum number of messages in the queue of a ring link */
-#define ELECT_MAX_BYTES 1024  /* the maximum size of an encoded message: see elect_encode() */
-#define ELECT_NOBODY    0xff  /* the rank that stands for "no process" */
-#define ELECT_UNSET     INT64_MIN /* no time is set; this value is earlier than any time */
+#define ELECT_MAX       64        /* maximum number of processes, so that a set fits in 64 bits */
+#define ELECT_MAX_ID    65535     /* highest number of a process */
+#define ELECT_MAX_SENDS 6         /* maximum number of sends per output */
+#define ELECT_MAX_QUEUE 64        /* maximum number of messages in a ring link's queue */
+#define ELECT_MAX_BYTES 1024      /* maximum size of an encoded message */
+#define ELECT_NOBODY    0xff      /* no process, where a rank is expected */
+#define ELECT_UNSET     INT64_MIN /* no time is set; earlier than any time */
 
 typedef uint64_t elect_set;  /* a set of ranks */
-typedef int64_t elect_time;  /* a reading of the process's clock, in a unit that the host chooses */
+typedef int64_t elect_time;  /* the process's clock, in a unit that the host chooses */
 typedef uint64_t elect_term; /* a counter * 2^16 + the id of its owner; also the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
@@ -90,12 +90,11 @@ static inline elect_term elect_term_make(uint64_t counter, uint16_t owner)
 {
     return counter << 16 | owner;
 }
-/* Writes the term as text, such as "5.1" for the term of process 1 with the counter 5. Returns
- * `text`. */
+/* Writes a term as text, such as "5.1" for counter 5 and owner 1, and returns `text`. */
 #define ELECT_TERM_TEXT 24
 const char *elect_term_text(elect_term term, char text[ELECT_TERM_TEXT]);
 
-/* For each algorithm: its name, the word that users write, and a description. */
+/* name, the word that users write, description */
 #define ELECT_ALGORITHMS(X)                                                                        \
     X(BULLY, "bully", "Garcia-Molina 1982: the highest process that answers takes over")           \
     X(RING, "ring", "Tanenbaum: a list goes round, the highest on it leads")                       \
@@ -113,24 +112,24 @@ enum elect_form { ELECT_CIRCULATE, ELECT_MULTICAST }; /* how the ring announces 
 enum elect_announce {
     ELECT_ANNOUNCE_LOWER,
     ELECT_ANNOUNCE_ALL
-}; /* the processes to which the winner of a bully election announces itself */
+}; /* the processes that the winner of a bully election tells */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
 /* Whether a majority of the voters must confirm a leader. */
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
 
-/* The events that can happen to a process: events from the host, messages, and timers. */
+/* The events: from the host, messages, and timers. */
 #define ELECT_EVENTS(X)                                                                            \
     X(START, "START")     /* host: this process has just started, or recovered */                  \
     X(SUSPECT, "SUSPECT") /* host: the leader has failed, or there is none */                      \
-    X(STOPPED, "STOPPED") /* host: the work that depended on an ended office has stopped */        \
+    X(STOPPED, "STOPPED") /* host: the leader's work has stopped */                                \
     X(RESIGN, "RESIGN")   /* host: hand over the office (elect_resigns(), elect_ordered()) */      \
     X(CHANGE, "CHANGE")   /* host: change the membership to the one in `message` */                \
     X(PAUSE, "PAUSE")     /* host: pause elections in the whole cluster */                         \
     X(RESUME, "RESUME")   /* host: resume elections */                                             \
     X(ASIDE, "ASIDE")     /* host: stand aside: vote, but seek no office */                        \
-    X(READY, "READY")     /* host: stand ready to seek an office again, as after a start */        \
-    X(ALARM, "alarm")     /* host: the time that elect_alarm() returned has been reached */        \
+    X(READY, "READY")     /* host: stand ready to seek an office again */                          \
+    X(ALARM, "alarm")     /* host: the time given by elect_alarm() has come */                     \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -170,11 +169,10 @@ enum elect_event {
 #define ELECT_TIMER_BIT(timer) (1u << ((timer)-ELECT_FIRST_TIMER))
 
 /*
- * The rules. Every step has exactly one rule, which states why the process does what it does in
- * that step, or why it does nothing. The core never formats text; a program that prints the text
- * replaces %p (the process), %a and %b (the rule's arguments), %h (the processes higher than %p)
- * and %l (the list in the message). Quiet rules concern housekeeping, such as the renewal of a
- * lease.
+ * The rules. Every step has exactly one rule, which says why the process acts as it does, or why it
+ * does nothing. The core never formats text; a program that prints the text replaces %p (the
+ * process), %a and %b (the rule's arguments), %h (the processes higher than %p) and %l (the list in
+ * the message). Quiet rules concern housekeeping, such as the renewal of a lease.
  */
 #define ELECT_LOUD  false
 #define ELECT_QUIET true
@@ -334,7 +332,7 @@ enum elect_rule_number {
 
 struct elect_rule {
     uint8_t number; /* enum elect_rule_number */
-    uint8_t a, b;   /* the arguments of the rule: ranks, or ELECT_NOBODY */
+    uint8_t a, b;   /* arguments: ranks or ELECT_NOBODY */
 };
 
 /* Why a voter refuses a grant. */
@@ -358,8 +356,8 @@ enum elect_refusal {
  * voters and a majority of the previous ones.
  */
 struct elect_membership {
-    elect_term stamp; /* term of the leader that set the membership; 0: from the configuration */
-    elect_set members, voters; /* the processes that may lead; the processes that vote */
+    elect_term stamp; /* term of the leader that made it; 0 if it is from the configuration */
+    elect_set members, voters; /* may lead; may vote */
     elect_set before; /* the previous voters; equal to `voters` once the change is confirmed */
     uint32_t version;
     uint32_t unused;
@@ -372,8 +370,8 @@ struct elect_config {
     uint8_t algorithm; /* enum elect_algorithm */
     uint8_t form;      /* enum elect_form */
     uint8_t announce;  /* enum elect_announce */
-    bool tell_lower;   /* bully: the process that begins an election sends NOTICE to lower ones */
-    bool detector;     /* the leader sends heartbeats; it is suspected if they stop */
+    bool tell_lower;   /* bully: send NOTICE to lower processes when an election begins */
+    bool detector;     /* the leader sends heartbeats, and is suspected if they stop */
     bool reliable;     /* no message is lost and no process fails, so a ring needs no acks */
     uint8_t n;
     uint8_t ring[ELECT_MAX];   /* place on the ring -> rank */
@@ -381,44 +379,41 @@ struct elect_config {
     uint16_t id[ELECT_MAX];    /* rank -> number; ascending unless there are priorities */
     uint8_t mandate;           /* enum elect_mandate_kind */
     bool stable;               /* elections never disturb a leader (false only in simulations) */
-    bool preempt;              /* a follower that is fitter than its leader claims the office */
-    uint32_t preempt_after;    /* how long a fitter follower waits before it claims the office */
-    uint32_t decay;            /* the time after which the penalties of a process are halved */
+    bool preempt;              /* a follower fitter than its leader takes over */
+    uint32_t preempt_after;    /* how long that follower waits first */
+    uint32_t decay;            /* interval at which penalties are halved */
     uint32_t digest;           /* hash of the fields that must be equal on all members */
-    elect_set members;         /* the processes that may lead initially; all of them also vote */
-    elect_set voters;          /* the processes that vote initially: members and witnesses */
+    elect_set members;         /* the initial members, which may lead and vote */
+    elect_set voters;          /* the initial voters: members and witnesses */
     uint32_t version;          /* version of the initial membership */
     uint32_t lease, max_lease; /* the lease, D; the longest lease that a voter grants */
-    uint32_t renewal;          /* R: the interval between two rounds of a leader */
+    uint32_t renewal;          /* R: interval between a leader's rounds */
     uint32_t drift;            /* rho: the largest error of a clock's rate, in millionths */
     uint32_t grain;            /* epsilon, at least 1: the resolution of a clock */
     uint32_t processing_bound; /* T_p: the longest time to handle a message, including a write */
     uint32_t answer_bound;     /* T = 2 T_m + T_p */
-    /* How long each timer runs, in the host's unit of time. The index is the number of the timer
-     * minus ELECT_FIRST_TIMER. */
+    /* Timer durations in the host's unit of time, indexed by timer - ELECT_FIRST_TIMER. */
     uint32_t duration[ELECT_TIMER_COUNT];
 };
 
-/*
- * A message. A field is 0 if the type of the message does not use it. A field whose meaning depends
- * on the type has one name for each meaning; the names in a union share one value.
- */
+/* A message. Fields that its type does not use are 0. The names in a union share one value, whose
+ * meaning depends on the type. */
 struct elect_message {
     union {
-        elect_set list;  /* rings: the processes that have joined the list */
-        elect_set heard; /* PRESENT: the processes that the sender has heard from recently */
-        elect_set roll;  /* REQUEST: the processes that the sender has heard from recently */
+        elect_set list;  /* rings: processes that have joined the list */
+        elect_set heard; /* PRESENT: processes that the sender has heard from recently */
+        elect_set roll;  /* REQUEST: processes that the sender has heard from recently */
     };
     union {
-        uint32_t round;    /* the number of the ring round or of the mandate's round; bully: 0 */
-        uint32_t question; /* a number that identifies a FORGOT; the REMEMBERS repeats it */
+        uint32_t round;    /* round of the ring or of the mandate; bully: 0 */
+        uint32_t question; /* number of a FORGOT, repeated by its REMEMBERS */
     };
     union {
         uint32_t seen;  /* ACK: a round that has been decided; the receiver begins a later one */
         uint32_t aside; /* mandate: the sender stands aside */
     };
     uint8_t type;    /* enum elect_event */
-    uint8_t what;    /* ACK, REFUSE: the type of the message that it answers */
+    uint8_t what;    /* ACK, REFUSE: type of the message that it answers */
     uint8_t origin;  /* rings: the process whose number or list is sent; mandate: the sender */
     uint8_t leading; /* REQUEST: the sender leads */
     uint8_t reason;  /* REFUSE: enum elect_refusal */
@@ -429,26 +424,25 @@ struct elect_message {
         uint8_t claims; /* GRANT: the sender claims the office of its leader */
     };
     uint32_t pause, digest; /* mandate: the sender's pause count and configuration digest */
-    elect_term term;        /* mandate: the term that this message is about */
+    elect_term term;        /* mandate: the term in question */
     union {
         elect_term certificate; /* REQUEST, PREVOTE: the predecessor's released term; 0: none */
         elect_term in_the_way;  /* REFUSE: the term that prevents the grant */
     };
     union {
         uint32_t incarnation; /* the sender's incarnation; an answer repeats that of the question */
-        uint32_t last_met;    /* REMEMBERS: the latest known incarnation of the receiver */
+        uint32_t last_met;    /* REMEMBERS: the receiver's latest known incarnation */
     };
-    uint32_t certified_by; /* the incarnation of the process that released the term `certificate` */
+    uint32_t certified_by;              /* incarnation of the process that released `certificate` */
     struct elect_membership membership; /* the sender's membership; not in every message */
     uint32_t lease; /* the lease requested, also in answers; REMEMBERS: the longest lease granted */
     union {
         uint32_t remaining; /* REFUSE with BOOT or HELD: how much longer the voter must refuse */
-        uint32_t valid_for; /* FOLLOWING: how long the receiver may rely on this message */
+        uint32_t valid_for; /* FOLLOWING: how long it remains valid */
     };
 };
 
-/* A message in the queue of a ring link. All queued messages belong to the ring round of the node,
- * so the round is not stored with them. */
+/* A message in a ring link's queue. Its round is not stored: it is always the node's. */
 struct elect_hop {
     elect_set set;
     uint8_t type, origin;
@@ -478,20 +472,20 @@ struct elect_hop {
  * (mandate.leader.rounds), wrap at 2^32, which takes 27 years at five rounds a second.
  */
 struct elect_saved {
-    elect_term promised; /* the largest term that this process has granted */
-    elect_term used;     /* the largest term that this process has used for itself */
-    /* For each owner, the largest of its terms that is known to have ended. A change is saved with
-     * the next write, but does not itself request a write. */
+    elect_term promised; /* largest term granted to any process */
+    elect_term used;     /* largest term used by this process itself */
+    /* For each owner, its largest term known to have ended. A change requests no write, but is
+     * saved by the next one. */
     elect_term closed[ELECT_MAX];
     struct elect_membership membership;
     uint32_t met[ELECT_MAX]; /* by process: its latest known incarnation, saved by the next write */
     uint32_t longest;        /* D_max: the longest lease that this process has granted */
     uint32_t incarnation;    /* increases with every start; a loss of the state begins a new era */
     uint32_t round;          /* rings: the latest ring round that this process knows */
-    uint32_t pause;          /* a count of pauses and resumptions; odd while elections are paused */
+    uint32_t pause;          /* number of pauses and resumptions; odd while elections are paused */
 };
 
-/* The times of the mandate. They are in one array, so that elect_shift() can change all of them. */
+/* The times of the mandate, in one array so that elect_shift() can change them all. */
 enum elect_time_name {
     ELECT_EXPIRES,     /* voter: the end of the latest grant */
     ELECT_GUARD,       /* voter: the end of the guard after a start */
@@ -519,81 +513,81 @@ enum elect_readmission_stage {
     ELECT_ASKING_AGAIN
 };
 
-/* The reasons why a process hands over its office. During the hand-over, the process no longer
- * leads, but it renews its office until its work has stopped. */
+/* The reason for a hand-over. During a hand-over, the process no longer leads, but it renews its
+ * office until its work has stopped. */
 enum elect_handing { ELECT_NOT_HANDING, ELECT_RESIGNING, ELECT_GIVING_PLACE };
 
 enum elect_candidacy { ELECT_NO_CANDIDATE, ELECT_PREVOTING, ELECT_CONFIRMING };
 
 /* The latest grant that a voter has given. */
 struct elect_voter {
-    elect_term granted;          /* the term of the grant */
-    uint32_t holder_incarnation; /* the incarnation of the holder */
-    uint32_t longest;            /* the longest lease granted since the start */
-    uint8_t holder;              /* the process that holds the grant */
+    elect_term granted;
+    uint32_t holder_incarnation;
+    uint32_t longest; /* longest lease granted since the start */
+    uint8_t holder;
     uint8_t unused[7];
 };
 
-/* The candidacy of a nominated process, which is its attempt to win a mandate. */
+/* A nominated process's attempt to win a mandate. */
 struct elect_candidate {
-    elect_term asked;         /* the term for which the candidate asks (PREVOTE or REQUEST) */
-    elect_term certificate;   /* the released term that the candidate shows; 0: none */
-    elect_set ayes, refused;  /* the voters that answered AYE; those that answered REFUSE */
-    uint32_t prevote_round;   /* the round of the candidate's PREVOTE */
-    uint32_t certified_by;    /* the incarnation that released the term `certificate` */
-    uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0: no wait is needed */
+    elect_term asked;        /* term that the candidate asks for (PREVOTE or REQUEST) */
+    elect_term certificate;  /* the predecessor's released term; 0 if none */
+    elect_set ayes, refused; /* voters that answered AYE or REFUSE */
+    uint32_t prevote_round;
+    uint32_t certified_by;    /* incarnation that released `certificate` */
+    uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0 if no wait is needed */
     uint8_t stage;            /* enum elect_candidacy */
-    uint8_t attempts;         /* consecutive candidacies that failed */
+    uint8_t attempts;         /* failed candidacies in a row */
     bool nominated;           /* the election chose this process */
     uint8_t unused[5];
 };
 
-/* The office of a leader, and the rounds that win and renew the office. */
+/* A leader's office, and the rounds that win and renew it. */
 struct elect_leader {
-    elect_term token; /* the term of the leader's office; 0: no office */
+    elect_term token; /* term of the office; 0 if none */
     elect_term term;  /* the term that the rounds ask for; above the token during a candidacy */
     elect_set stale;  /* voters that have promised a larger term to another process */
     struct {
         elect_term term;
-        elect_set voters; /* the voters that granted this round */
+        elect_set voters;
         uint32_t number, lease;
     } round[ELECT_ROUNDS];
-    uint32_t rounds;     /* how many rounds, including PREVOTEs, this incarnation has sent */
-    uint32_t changed_in; /* the first round that carried the current membership */
+    uint32_t rounds;     /* rounds sent by this incarnation, including PREVOTEs */
+    uint32_t changed_in; /* first round with the current membership */
     bool working;        /* the office has ended or is being handed over, but work goes on */
     uint8_t handing;     /* enum elect_handing */
-    uint8_t successor;   /* the process that is named to take over; ELECT_NOBODY means the heir */
+    uint8_t successor;   /* process named to take over; ELECT_NOBODY: the heir */
     uint8_t unused[5];
 };
 
 /* A process's view of the others: which process leads, which are reachable, and their penalties. */
 struct elect_presence {
-    elect_term followed;            /* the term of the latest office that this process followed */
-    elect_set able;                 /* processes that report that they could win an election */
-    elect_set aside;                /* processes that stand aside, including this one */
-    elect_set differ;               /* processes whose configuration differs from this process's */
+    elect_term followed;            /* term of the last office that this process followed */
+    elect_set able;                 /* processes that could win an election */
+    elect_set aside;                /* processes that stand aside; may include this one */
+    elect_set differ;               /* processes with another configuration */
     elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
     elect_time heard_me[ELECT_MAX]; /* when each process last showed that it hears this process */
-    uint8_t penalty[ELECT_MAX];     /* by process: the number of penalties that it reports */
-    uint8_t penalties; /* this process's penalties; a member with fewer penalties is fitter */
-    uint8_t follows;   /* the leader of this process, known from a REQUEST or a FOLLOWING */
-    uint8_t heir;      /* the next leader, named by the current one */
-    bool told;         /* the leader is known only from a FOLLOWING, not from a REQUEST */
-    bool restless;     /* the process wants an election as soon as it may hold one */
+    uint8_t penalty[ELECT_MAX];     /* by process: penalties that it reports */
+    uint8_t penalties;              /* this process's penalties; fewer is fitter */
+    uint8_t follows; /* the leader of this process, known from a REQUEST or a FOLLOWING */
+    uint8_t heir;    /* the next leader, named by the current one */
+    bool told;       /* the leader is known only from a FOLLOWING, not from a REQUEST */
+    bool restless;   /* the process wants an election as soon as it may hold one */
     uint8_t unused[3];
 };
 
 /* The readmission of a process that has lost its state. */
 struct elect_readmission {
-    elect_set remembering; /* the processes that have answered the current FORGOT */
-    uint32_t question;     /* the number that identifies the current FORGOT */
+    elect_set remembering; /* processes that have answered the current FORGOT */
+    uint32_t question;     /* number of the current FORGOT */
     uint8_t stage;         /* enum elect_readmission_stage */
     uint8_t unused[3];
 };
 
 struct elect_mandate {
     elect_time time[ELECT_TIMES];
-    elect_term seen; /* the highest term that this process has seen */
+    elect_term seen; /* highest term seen */
     struct elect_voter voter;
     struct elect_candidate candidate;
     struct elect_leader leader;
@@ -603,12 +597,12 @@ struct elect_mandate {
 
 struct elect_node {
     elect_set active; /* active-ring: the process numbers seen in this round */
-    elect_set silent; /* rings: the processes that left a message unacknowledged in this round */
-    /* rings: the processes whose election messages ([0]) and announcements ([1]) this process has
-     * passed on in this round */
+    elect_set silent; /* rings: processes that did not acknowledge a message in this round */
+    /* rings: origins of the election messages ([0]) and announcements ([1]) passed on in this
+     * round */
     elect_set passed[2];
     uint8_t me, state, leader; /* ranks; `state` is an enum elect_state */
-    uint8_t running;           /* the running timers: a set of ELECT_TIMER_BIT */
+    uint8_t running;           /* running timers: a set of ELECT_TIMER_BIT */
     uint8_t queued, next;      /* number of messages in queue[]; receiver of queue[0] */
     bool mandated;             /* a process leads only with a mandate */
     uint8_t unused[1];
@@ -620,7 +614,7 @@ struct elect_node {
 struct elect_input {
     uint8_t event;  /* enum elect_event */
     uint8_t from;   /* the sender of a message, or the successor for RESIGN; else ELECT_NOBODY */
-    elect_time now; /* the time on the clock of this process */
+    elect_time now; /* time by this process's clock */
     struct elect_message message;
 };
 
@@ -741,29 +735,25 @@ void elect_step(const struct elect_config *config, struct elect_node *node,
 bool elect_saved_translate(const struct elect_config *config, const uint16_t *id, unsigned n,
                            struct elect_saved *saved, uint16_t *unknown);
 
-/* Returns the message that a guardian sends in the name of the process `rank` after the process has
- * died. The message says that the term of that process has ended. `term` is the value of saved.used
- * at the time of the deposit; `incarnation` is the incarnation of the process. */
+/* Returns the message that a guardian sends for the process `rank` after that process has died. It
+ * tells the other members that the process's term has ended. `term` is the process's saved.used at
+ * the time of the deposit. */
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
 /* The following functions create inputs for elect_step(). `now` is a reading of the process's
  * clock, and is ignored without a mandate. */
 
-/* Creates an event without arguments: an event from the host, ALARM, or a timer that has expired.
- */
+/* Creates an event without arguments: from the host, ALARM, or an expired timer. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
 /* Creates RESIGN, which tells a leader to hand its office over to `successor`, or to its heir if
  * `successor` is ELECT_NOBODY. */
 struct elect_input elect_resigns(uint8_t successor, elect_time now);
-/* Creates a RESIGN that is an order, which may come from another machine. The process obeys the
- * order only in the term that the order names. Even if the order arrives late or several times, the
- * process therefore obeys it at most once. */
+/* Creates a RESIGN that counts only in `term`. An order from another machine may arrive late or
+ * several times; the process obeys it at most once. */
 struct elect_input elect_ordered(uint8_t successor, elect_term term, elect_time now);
-/* Creates CHANGE, which tells a leader which processes may lead and vote from now on.
- * */
+/* Creates CHANGE, which tells a leader which processes may lead and vote from now on. */
 struct elect_input elect_changes(elect_set members, elect_set voters, elect_time now);
-/* Creates the input for a message that arrived from the process `from`. */
 struct elect_input elect_received(uint8_t from, const struct elect_message *message,
                                   elect_time now);
 
@@ -773,7 +763,6 @@ bool elect_leads(const struct elect_node *node, elect_time now);
 /* Returns true if the process holds an office, so that no other process can lead. A process that
  * resigns no longer leads, but holds its office until its work has stopped. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
-/* Returns true if elections are paused. */
 bool elect_paused(const struct elect_node *node);
 /*
  * Returns the processes that stand aside, as far as this process knows. The set may include this
@@ -786,14 +775,13 @@ elect_set elect_aside(const struct elect_node *node);
  * or if this process holds no office. */
 uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
                         elect_time now);
-/* Returns the fencing token, which is the term of the office that the process holds; 0 if it holds
- * no office. */
+/* Returns the fencing token, which is the term of the office; 0 if the process holds no office. */
 elect_term elect_token(const struct elect_node *node);
-/* Returns the time, by the process's own clock, at which the office of the process ends unless it
- * is renewed; ELECT_UNSET if the process holds no office. */
+/* Returns when the office ends unless it is renewed, by the process's clock; ELECT_UNSET if the
+ * process holds no office. */
 elect_time elect_until(const struct elect_node *node);
-/* Returns true if work must stop because the office on which it depends has ended or is being
- * handed over. When the work has stopped, the host reports STOPPED. */
+/* Returns true if the leader's work must stop because its office has ended or is being handed over.
+ * The host reports STOPPED once the work has stopped. */
 bool elect_must_stop(const struct elect_node *node);
 /* Returns the time at which the host must report ALARM; INT64_MAX means never. */
 elect_time elect_alarm(const struct elect_node *node);

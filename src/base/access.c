@@ -49,9 +49,8 @@ static void cut_to_folder(char *path)
         slash[slash == path] = '\0';
 }
 
-/* Shortens `path` so that it names the file or folder that denies access. This is the first folder
- * on the path that this process may not search or, if there is none, the target itself. Returns the
- * kind of access that is denied. */
+/* Shortens `path` to the folder or file that denies access: the first folder that this process may
+ * not search or, if there is none, the target itself. Returns the kind of access that is denied. */
 static enum access_wish find_refusal(char *path, enum access_wish wish)
 {
     for (char *at = strchr(path + (path[0] != '\0'), '/'); at != NULL; at = strchr(at + 1, '/')) {

@@ -18,7 +18,7 @@ static inline json_int_t field_integer(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-/* Returns the value of a field that is an integer or a real number. */
+/* Accepts integers and real numbers. */
 static inline double field_number(const json_t *o, const char *key)
 {
     return json_number_value(json_object_get(o, key));

@@ -14,7 +14,7 @@ bool parse_number(const char *s, uint64_t limit, uint64_t *value);
 /* Reads a duration such as 200us, 200ms, 1s, 2m or 3h. Returns false if the duration is malformed
  * or above `limit`. */
 bool parse_duration(const char *s, uint64_t limit, uint64_t *microseconds);
-/* Reads a probability from 0 to 1, and returns it in billionths: 0.05 becomes 50000000. */
+/* Reads a probability from 0 to 1, in billionths: 0.05 becomes 50000000. */
 bool parse_probability(const char *s, uint32_t *parts);
 
 #endif

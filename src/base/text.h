@@ -28,8 +28,8 @@ void text_add_number(struct text *t, uint64_t value);
 /* Adds a word that a user wrote, in quotes. A question mark replaces each character that is not
  * printable, and a long word is shortened, so that the remedy after it remains visible. */
 void text_add_quoted(struct text *t, const char *word);
-/* Adds the reason for a failure, and returns false, so that a caller can return the result of this
- * function. The function is inline, so that the compiler sees that the result is always false. */
+/* Adds the reason for a failure, and returns false for the caller to return. Inline, so that the
+ * compiler sees that the result is always false. */
 static inline bool text_refuse(struct text *t, const char *why)
 {
     text_add(t, why);
@@ -40,17 +40,15 @@ static inline bool text_refuse_number(struct text *t, uint64_t number, const cha
     text_add_number(t, number);
     return text_refuse(t, why);
 }
-/* Adds "where: what" and a remedy. Returns false, so that a caller can return the result of this
- * function. */
+/* Adds "where: what" and a remedy, and returns false for the caller to return. */
 bool text_complain(struct text *t, const char *where, const char *what, const char *remedy);
 
 /* Replaces every byte that is not printable ASCII with a question mark. */
 void text_clean(char *s);
-/* Replaces every byte that is not part of a UTF-8 character with a question mark. Does the same
- * with the control characters DEL and C1, because no output format escapes them. */
+/* Replaces every byte that is not part of a UTF-8 character with a question mark, and also the
+ * control characters DEL and C1, because no output format escapes them. */
 void text_clean_utf8(char *s);
-/* Returns how many bytes of `s` fit on a line of `width` bytes. If possible, the line ends at a
- * blank. */
+/* Returns how many bytes of `s` fit on a line of `width` bytes, preferably up to a blank. */
 size_t text_fits(const char *s, size_t width);
 
 #endif

@@ -88,9 +88,8 @@ static bool store(struct elect_message *m, const struct field *f, uint64_t value
     return true;
 }
 
-/* Replaces the set of voters with its difference from the set of members, and the set of previous
- * voters with its difference from the set of voters. The differences are usually empty, and an
- * empty set takes no bytes. */
+/* Replaces the voters by their difference from the members, and the previous voters by their
+ * difference from the voters. Both are usually empty, and an empty set takes no bytes. */
 static void tell_apart(struct elect_membership *m)
 {
     m->before ^= m->voters;
@@ -114,8 +113,8 @@ static size_t put(uint8_t *bytes, uint64_t value)
     return length;
 }
 
-/* Returns the process with the lowest number in the set. With priorities, this process need not
- * have the lowest rank. */
+/* Returns the process with the lowest number, which need not have the lowest rank if there are
+ * priorities. */
 static uint8_t next_in(const struct elect_config *c, elect_set some)
 {
     uint8_t lowest = ELECT_NOBODY;
@@ -140,7 +139,7 @@ static size_t put_set(const struct elect_config *c, uint8_t *bytes, elect_set so
     return length;
 }
 
-/* Returns the number of the process, plus one. A 0 stands for ELECT_NOBODY, and is not encoded. */
+/* Returns the process's number plus one; 0, which is not encoded, for ELECT_NOBODY. */
 static uint64_t named(const struct elect_config *c, uint64_t rank)
 {
     return rank < c->n ? (uint64_t)c->id[rank] + 1 : 0;
@@ -179,7 +178,7 @@ struct reader {
     bool fine;
 };
 
-/* Reads a number. Fails if the number is not encoded in its shortest form. */
+/* Fails if the number is not in its shortest form. */
 static uint64_t take(struct reader *r)
 {
     uint64_t value = 0;
@@ -228,7 +227,7 @@ static void take_field(const struct elect_config *c, struct reader *r, const str
     uint64_t value = f->kind == NUMBER ? take(r)
                      : f->kind == RANK ? take_rank(c, r)
                                        : take_set(c, r, f->kind == SET || ring);
-    bool nothing = value == 0 && f->kind == NUMBER; /* a field that is 0 must not be encoded */
+    bool nothing = value == 0 && f->kind == NUMBER; /* zeros must not be encoded */
     r->fine = r->fine && !nothing && store(m, f, value);
 }
 

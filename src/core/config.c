@@ -13,10 +13,9 @@ static void set_duration(struct elect_config *c, enum elect_event timer, uint32_
 }
 
 /*
- * A leader sends a heartbeat every T. A process suspects its leader when three heartbeats in a row
- * have not arrived. On a ring, the elected process may be the last to learn the outcome, up to
- * T_ring after the first process has learned it. The other processes must not suspect it before
- * that.
+ * A leader sends a heartbeat every T, and is suspected after three missing heartbeats in a row. On
+ * a ring, the elected process may be the last to learn the outcome, up to T_ring after the first
+ * process has learned it. The other processes must not suspect it before that.
  */
 static void set_durations(struct elect_config *c, uint32_t t_m, uint32_t t_p)
 {
@@ -117,8 +116,7 @@ static uint32_t digest(uint32_t hash, const void *bytes, size_t length)
     return hash;
 }
 
-/* Returns a hash of the configuration. If two members have different digests, their configurations
- * differ. */
+/* Different digests mean different configurations. */
 static uint32_t digest_of(const struct elect_config *c)
 {
     uint64_t numbers[] = {c->algorithm, c->form,          c->announce, c->tell_lower,  c->n,
@@ -131,9 +129,9 @@ static uint32_t digest_of(const struct elect_config *c)
 }
 
 /*
- * Returns the length of three renewal intervals of the slowest clock, as measured by the fastest
- * clock, rounded up. With this suspicion time, no member is considered absent and no leader is
- * suspected as long as two of every three renewals arrive.
+ * Returns three renewal intervals of the slowest clock, as measured by the fastest clock, rounded
+ * up. With this suspicion time, no member is considered absent and no leader is suspected as long
+ * as two of every three renewals arrive.
  */
 static uint32_t suspicion_time(uint32_t renewal, uint32_t drift)
 {

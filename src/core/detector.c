@@ -1,8 +1,7 @@
 /*
  * The failure detector. A leader sends HEARTBEAT to all others. A process that hears nothing from
- * its leader for the suspicion time begins an election. A heartbeat also repeats the announcement
- * of the leader. Heartbeats thus make up for lost announcements, and after a partition each leader
- * hears of the other.
+ * its leader for the suspicion time begins an election. A heartbeat also serves as an announcement,
+ * which makes up for lost announcements and tells two leaders of each other after a partition.
  *
  * Heartbeats carry the round, so that on a ring the heartbeat of an earlier leader cannot undo a
  * later election. If two processes lead in one round, the lower one follows the higher, and so does

@@ -22,8 +22,8 @@
  */
 #include "mandate.h"
 
-/* The number of penalties that a resignation adds. The number is large, because an operator or a
- * failed health check has judged this member unfit to lead. */
+/* penalties for a resignation: many, because an operator or a failed health check has judged this
+ * member unfit to lead */
 #define RESIGNATION 8
 
 set elect__roll(const struct process *p)
@@ -92,8 +92,8 @@ bool elect__claims(const struct process *p)
     return presence(p)->follows != me(p) && due(p, ELECT_CLAIM);
 }
 
-/* Returns the fittest of the members that may displace the leader. Any other successor would itself
- * be displaced by the fittest member immediately. */
+/* Returns the fittest member that may displace the leader; it would at once displace any other
+ * successor. */
 static number first_claimant(const struct process *p)
 {
     set rest = 0;

@@ -2,9 +2,11 @@
  * The mandate: an election only nominates a process. The nominee leads once a majority of the
  * voters has promised to follow it, in one numbered term and for a limited time.
  *
- *     voter.c       grants terms office.c      asks for a mandate, leads, and steps down handover.c
- *     replaces a live leader presence.c    tracks which processes are reachable, so that no
- *     election disturbs a leader membership.c  changes which processes vote
+ *     voter.c       grants terms
+ *     office.c      asks for a mandate, leads, and steps down
+ *     handover.c    replaces a live leader
+ *     presence.c    tracks reachable processes, so that no election disturbs a leader
+ *     membership.c  changes the voters, and readmits a member that has lost its state
  *
  * The algorithm files do not depend on the mandate.
  */
@@ -44,13 +46,12 @@ static inline bool lost_state(const struct process *p)
 /* ---- sets of processes ---- */
 
 static inline set all(const struct process *p) { return elect_everyone(p->config); }
-static inline set voters(const struct process *p) /* the current and the previous voters */
+static inline set voters(const struct process *p) /* including the previous ones */
 {
     return saved(p)->membership.voters | saved(p)->membership.before;
 }
 unsigned elect__quorum(set electorate);
-/* Returns true if `some` contains a majority of the current voters and a majority of the previous
- * voters. */
+/* Returns true if `some` contains majorities of both the current and the previous voters. */
 bool elect__majority(const struct process *p, set some);
 /* Returns the process that owns the term; ELECT_NOBODY if the configuration does not have it. */
 number elect__owner(const struct process *p, term e);
@@ -81,7 +82,7 @@ static inline bool due(const struct process *p, enum elect_time_name name)
 
 static inline void raise_term(term *t, term to) { *t = to > *t ? to : *t; }
 
-/* Sends a message of the mandate, and fills in the fields that all such messages carry. */
+/* Sends a message of the mandate, with the fields that all such messages carry. */
 void elect__say(struct process *p, set to, message m);
 
 /* ---- voter.c ---- */
@@ -90,37 +91,35 @@ void elect__upon_request(struct process *p, number c, const message *m);
 void elect__upon_prevote(struct process *p, number c, const message *m);
 void elect__upon_release(struct process *p, number from, const message *m);
 void elect__upon_hand(struct process *p, number from, const message *m);
-/* Asks this process's own voter for a term, before any other voter is asked; the voter persists the
- * term. Returns false if the voter refuses, and stores in `wait` how long it will refuse. */
+/* Asks this process's own voter for a term before any other voter is asked, and persists the term.
+ * Returns false if the voter refuses, and stores in `wait` how long it will refuse. */
 bool elect__own_vote(struct process *p, const message *request, uint32_t *wait);
 void elect__end_of_guard(struct process *p);
 
 /* ---- office.c ---- */
 
 void elect__nominate(struct process *p);
-/* Nominates the process without an election, because its predecessor has released the previous
- * term. */
+/* Nominates this process without an election, because its predecessor has released its term. */
 void elect__inherit(struct process *p, const message *release);
 /* Returns the voters that granted at least one of the remembered rounds of the current term. */
 set elect__granted_lately(const struct process *p);
-/* Ends the candidacy. Releases the term of the candidacy if a REQUEST has named that term. */
+/* Ends the candidacy, and releases its term if a REQUEST has named that term. */
 void elect__withdraw(struct process *p);
-/* Shortens the wait of a nominee after another process has released a term. `office` is true for
- * the term of an office that this process followed, and false for the term of a candidacy. */
+/* Shortens a nominee's wait after another process has released a term. `office` is true if this
+ * process followed the other one in that term, and false if the other was only a candidate. */
 void elect__may_be_free(struct process *p, bool office);
 void elect__end_office(struct process *p, enum rule why);
-void elect__round(struct process *p); /* sends a round of requests */
+void elect__round(struct process *p); /* sends REQUESTs */
 void elect__upon_aye(struct process *p, number from, const message *m);
 void elect__upon_grant(struct process *p, number from, const message *m);
 void elect__upon_refuse(struct process *p, number from, const message *m);
 void elect__alarm(struct process *p);
-/* Ends the office if its time has run out. elect_step() calls this function before it does anything
- * else. Returns true if an office has ended. */
+/* Ends the office if its time is up. Returns true if it has ended. elect_step() calls this function
+ * before anything else. */
 bool elect__at_until(struct process *p);
 /* Follows process `c`, which reports that it leads in term `e`. */
 void elect__follow_office(struct process *p, number c, term e);
-/* If `c` leads in a larger term than this process, this process steps down. Returns true if it has
- * stepped down. */
+/* Steps down if `c` leads in a larger term. Returns true if this process has stepped down. */
 bool elect__gives_way(struct process *p, number c, const message *m);
 
 /* ---- handover.c ---- */
@@ -128,28 +127,27 @@ bool elect__gives_way(struct process *p, number c, const message *m);
 /* Resigns in favour of `successor`. If `ordered` is not 0, resigns only in the term `ordered`. */
 void elect__resign(struct process *p, number successor, term ordered);
 void elect__stopped(struct process *p);
-/* Returns the other processes that this process has heard from recently. */
+/* Returns the other processes heard from recently. */
 set elect__roll(const struct process *p);
 /* Returns the next leader; ELECT_NOBODY if no process could take over. */
 number elect__heir(const struct process *p);
 /* Returns true if this follower claims the office of its leader. */
 bool elect__claims(const struct process *p);
 /* Resigns in favour of `to`, which claims the office, if preemption is allowed and no fitter member
- * claims the office. */
+ * claims it. */
 void elect__give_place(struct process *p, number to);
 
 /* ---- membership.c ---- */
 
 void elect__change(struct process *p, const struct elect_membership *wanted);
-/* Returns true if candidate `c` uses a wrong membership, or an earlier membership than that of this
- * process. */
+/* Returns true if candidate `c` uses a wrong membership, or an earlier one than this process. */
 bool elect__counts_wrongly(const struct process *p, number c, const message *m);
-/* Adopts and persists the membership `m`, unless it is the current membership or an earlier one. */
+/* Adopts and persists `m` unless it is the current membership or an earlier one. */
 void elect__adopt(struct process *p, const struct elect_membership *m);
-/* Confirms the latest change of the membership if `round`, which a majority has granted, carried
- * that change. */
+/* Confirms the latest change of the membership if it was part of `round`, which a majority has
+ * granted. */
 void elect__confirm_change(struct process *p, uint32_t round);
-/* Stamps the membership with the term of this process, which has become leader. */
+/* Stamps the membership with the term of this process, the new leader. */
 void elect__take_over_members(struct process *p);
 void elect__learn_members(struct process *p, const struct elect_membership *m);
 /* Returns true if the process `who` has lost its state since it ran as incarnation `life`. */
@@ -158,27 +156,24 @@ bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 bool elect__can_be_members(const struct process *p, const struct elect_membership *m);
 bool elect__knows_later_members(const struct process *p, const struct elect_membership *m);
 void elect__upon_forgot(struct process *p, number from, const message *m);
-/* Performs a step of a process that has lost its state. Until it is readmitted, the process ignores
+/* Performs a step of a process that has lost its state. Until its readmission, the process ignores
  * all input except REMEMBERS, ASIDE, READY and ALARM. */
 void elect__remember(struct process *p, const struct elect_input *in);
 
 /* ---- presence.c ---- */
 
-/* Records that a message from another process has arrived, and what the message says about its
- * sender. */
+/* Records a message from another process, and what it says about its sender. */
 void elect__hear(struct process *p, number from, const message *m);
 void elect__upon_present(struct process *p, number from, const message *m);
 void elect__upon_following(struct process *p, number from, const message *m);
 bool elect__paused(const struct process *p);
 void elect__pause(struct process *p, bool on);
-/* Performs the host's order to stand aside (vote, but seek no office) or to stand ready. */
+/* Makes this process stand aside (vote, but seek no office), or stand ready again. */
 void elect__stand_aside(struct process *p, bool aside);
 bool elect__sees_majority(const struct process *p);
-/* Returns this process and all processes whose entry in `times` is no older than the suspicion
- * time. */
+/* Returns this process and all processes whose time in `times` is within the suspicion time. */
 set elect__lately(const struct process *p, const elect_time *times);
-/* Returns true if `a` is fitter than `b`: it has fewer penalties, or the same number of penalties
- * and a higher rank. */
+/* Returns true if `a` is fitter than `b`: fewer penalties or, if equal, a higher rank. */
 bool elect__outranks(const struct process *p, number a, number b);
 /* Returns true if `a` should take the office of `b`. Members halve their penalties at different
  * times, so a difference does not count if the next halving of `b` would remove it. */
@@ -192,13 +187,12 @@ void elect__stand_back(struct process *p);
  * to take part, or NULL if a timer has expired. A process that must not take part tells the sender
  * which leader it follows, or leaves the election and wants another one later. */
 bool elect__keeps_out(struct process *p, number from, const message *m);
-/* Looks for a leader, because this process does not hear from one. */
+/* Looks for a leader, because none has been heard from. */
 void elect__miss(struct process *p);
-/* Delays the next election of this process, so that the candidate to which this voter has given its
- * grant has time to win. */
+/* Delays this process's next election, so that the candidate that holds its grant has time to
+ * win. */
 void elect__be_patient(struct process *p);
-/* Checks whether the times ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN have been reached, and does what
- * is due. */
+/* Does what is due at ELECT_DECAY, ELECT_LOOK and ELECT_BEGIN. */
 void elect__look_on_time(struct process *p);
 /* Begins or ends the search for a leader. elect_step() calls this function near the end of every
  * step. */

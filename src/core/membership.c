@@ -36,8 +36,7 @@ static bool earlier(const struct elect_membership *a, const struct elect_members
     return a->stamp != b->stamp ? a->stamp < b->stamp : a->version < b->version;
 }
 
-/* Returns true if the two memberships are equal, ignoring their stamps and whether they are
- * confirmed. */
+/* Compares two memberships, ignoring their stamps and whether they are confirmed. */
 static bool alike(const struct elect_membership *a, const struct elect_membership *b)
 {
     return a->version == b->version && a->members == b->members && a->voters == b->voters;
@@ -65,8 +64,8 @@ void elect__adopt(struct process *p, const struct elect_membership *m)
     p->out->persist = true;
 }
 
-/* Returns the longest time, by the clock of this process, for which a lease may be in force at any
- * voter. The result allows for a voter whose clock is slow. */
+/* Returns the longest time that a lease may still be in force at any voter, by this process's
+ * clock. Allows for a voter with a slow clock. */
 static elect_time longest_lease(const struct process *p)
 {
     const elect_time million = 1000000;
@@ -84,8 +83,8 @@ void elect__take_over_members(struct process *p)
     *at(p, ELECT_NEXT_CHANGE) = p->now + longest_lease(p);
 }
 
-/* Adopts a later membership unless this process is in office. A leader need not adopt a membership
- * that it does not know, because no such membership is confirmed. */
+/* A leader need not adopt a membership that it does not know, because no such membership is
+ * confirmed. */
 void elect__learn_members(struct process *p, const struct elect_membership *m)
 {
     if (!in_office(p) && m->stamp != 0 && earlier(&saved(p)->membership, m))

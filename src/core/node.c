@@ -1,6 +1,6 @@
 /*
- * One process: elect_step() combines the algorithm, the ring links, the failure detector and the
- * mandate. This file checks every input once; the other files only assert that the input is valid.
+ * elect_step(), which combines the algorithm, the ring links, the failure detector and the mandate.
+ * This file checks every input; the other files only assert that it is valid.
  */
 #include "detector.h"
 #include "ring_links.h"
@@ -42,7 +42,7 @@ static bool says(const struct algorithm *a, unsigned type)
     return type < ELECT_PREVOTE && ((a->messages >> type) & 1);
 }
 
-/* Returns true for a message of the mandate. These are the last messages in ELECT_EVENTS. */
+/* The messages of the mandate are the last ones in ELECT_EVENTS. */
 static bool of_mandate(unsigned type) { return type >= ELECT_PREVOTE; }
 
 static bool tells_members(const message *m)
@@ -70,7 +70,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     term last = elect_term_make(
         farthest(elect_term_counter(p->node->mandate.seen), is_new, MAX_TERMS), ELECT_MAX_ID);
     uint64_t last_pause = farthest(saved(p)->pause, is_new, MAX_ROUNDS);
-    /* the test of `certificate` also covers `in_the_way`, which shares its bytes */
+    /* `in_the_way` shares its bytes with `certificate` */
     if (!p->node->mandated || from >= p->config->n || m->origin != from || m->term > last ||
         m->certificate > last || m->pause > last_pause)
         return false;
@@ -79,8 +79,7 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
         return false;
     if (m->type == ELECT_PRESENT || m->type == ELECT_FORGOT)
         return from != me(p);
-    /* A REMEMBERS that names the last era is rejected, because readmission needs the era after it.
-     */
+    /* A REMEMBERS must not name the last era: readmission needs the next one. */
     if (m->type == ELECT_REMEMBERS)
         return from != me(p) && ELECT_ERA(m->last_met) < ELECT_ERA(UINT32_MAX);
     if (elect_term_counter(m->term) == 0 || elect__owner(p, m->term) == ELECT_NOBODY)
@@ -158,8 +157,7 @@ static void take(struct process *p, number from, const message *m)
         p->algorithm->upon(p, &(struct event){.type = m->type, .from = from});
 }
 
-/* Handles a timer that the host reports as expired. Ignores a timer that is not running, because
- * the host may report a timer even after the process has stopped it. */
+/* Ignores a timer that is not running: the host may report one that has just been stopped. */
 static void expire(struct process *p, unsigned timer)
 {
     if (!runs(p, timer)) {
@@ -181,7 +179,6 @@ static void expire(struct process *p, unsigned timer)
         p->algorithm->upon(p, &(struct event){.type = timer, .from = me(p)});
 }
 
-/* Performs an event from the host, under a mandate. */
 static void happen_mandate(struct process *p, const struct elect_input *in)
 {
     switch (in->event) {
@@ -237,8 +234,8 @@ static void react(struct process *p, const struct elect_input *in)
         happen(p, in);
 }
 
-/* If the election has chosen this process in this step, nominates the process, which then asks the
- * voters for a mandate. */
+/* Nominates this process if the election has just chosen it. The process then asks the voters for a
+ * mandate. */
 static void seek_mandate(struct process *p)
 {
     bool chosen = leads(p), before = candidate(p)->nominated;

@@ -56,7 +56,7 @@ void elect__say(struct process *p, set to, message m)
 
 /* ---- terms and times ---- */
 
-/* Returns a term that is larger than every term that this process has seen, promised or used. */
+/* Returns a term larger than any that this process has seen, promised or used. */
 static term next_term(const struct process *p)
 {
     term highest = p->node->mandate.seen;
@@ -65,9 +65,9 @@ static term next_term(const struct process *p)
     return elect_term_make(elect_term_counter(highest) + 1, p->config->id[me(p)]);
 }
 
-/* Returns how long a candidate that lost waits before it tries again. The core has no randomness,
- * so the delay is computed from a hash of the term, which differs for each candidate. The range of
- * the delay doubles with every lost candidacy, up to one lease. */
+/* Returns how long a candidate waits after it has lost. The core has no random numbers, so the
+ * delay comes from a hash of the term, which differs between candidates. The range of the delay
+ * doubles with every lost candidacy, up to one lease. */
 static elect_time back_off(const struct process *p)
 {
     uint64_t h = (candidate(p)->asked + candidate(p)->attempts) * 0x9e3779b97f4a7c15u;
@@ -95,8 +95,7 @@ static message request(const struct process *p, term e)
                          candidate(p)->certificate != 0 ? candidate(p)->certified_by : 0};
 }
 
-/* Sends a round of requests. The time SENT is read before any voter sees the request, even the
- * voter of this process itself. */
+/* SENT is read before any voter sees the request, even this process's own voter. */
 void elect__round(struct process *p)
 {
     unsigned i = leader(p)->rounds++ % ELECT_ROUNDS;
@@ -167,8 +166,7 @@ static void confirm(struct process *p, enum rule why)
     because(p, why);
 }
 
-/* Asks for a mandate, and shows the voters a certificate: the term that its predecessor has
- * released. */
+/* Asks for a mandate with a certificate: the term that the predecessor has released. */
 static void confirm_certified(struct process *p)
 {
     p->about = elect__owner(p, candidate(p)->certificate);
@@ -214,8 +212,8 @@ set elect__granted_lately(const struct process *p)
     return some;
 }
 
-/* Returns the voters whose answer is known. The wait of a voter that has granted, or would grant,
- * is 0. */
+/* Returns the voters whose answer is known. `wait` is 0 for a voter that has granted or would
+ * grant. */
 static set answered(const struct process *p)
 {
     /* the candidate's own voter answers in the same step */
@@ -241,7 +239,6 @@ static elect_time majority_waits(const struct process *p)
     return best > wait[me(p)] ? best : wait[me(p)];
 }
 
-/* Forgets the refusal of a voter that has since granted. */
 static void forget_refusal(struct process *p, number from)
 {
     candidate(p)->refused &= ~only(from);
@@ -336,7 +333,7 @@ void elect__upon_aye(struct process *p, number from, const message *m)
         because(p, COUNTS);
 }
 
-/* Begins the office, or extends it to `until`, because a majority has granted the round. */
+/* Begins the office, or extends it to `until`, after a majority has granted the round. */
 static void take_office(struct process *p, uint32_t round, elect_time until)
 {
     bool first = leader(p)->token != leader(p)->term;
@@ -427,7 +424,7 @@ static void upon_refusal(struct process *p, number from, const message *m)
     bool misfit = m->reason == ELECT_REFUSED_CONFIG;
     uint32_t most = 4 * p->config->lease; /* only a faulty voter reports a longer wait */
     candidate(p)->refused |= only(from);
-    /* `remaining` counts from now, and `wait` from the time at which the candidate asked */
+    /* `remaining` counts from now, `wait` from the candidate's question */
     candidate(p)->wait[from] =
         (m->remaining < most ? m->remaining : most) + (m->remaining > 0 ? (uint32_t)stood(p) : 0);
     if (misfit)

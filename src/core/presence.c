@@ -48,7 +48,7 @@ set elect__lately(const struct process *p, const elect_time *times)
     return some;
 }
 
-/* Returns the members that hear this process and that this process hears. */
+/* Returns the members that this process hears and that hear it. */
 static set reachable(const struct process *p)
 {
     return elect__lately(p, presence(p)->heard) & elect__lately(p, presence(p)->heard_me);
@@ -59,7 +59,6 @@ bool elect__sees_majority(const struct process *p)
     return !p->config->stable || elect__majority(p, reachable(p));
 }
 
-/* Returns true if the message shows that its sender hears this process. */
 static bool hears_me(const struct process *p, const message *m)
 {
     switch (m->type) {
@@ -73,7 +72,7 @@ static bool hears_me(const struct process *p, const message *m)
     }
 }
 
-/* Returns true if `incarnation` in this message is the incarnation of the sender. */
+/* Returns true if `incarnation` in this message is the sender's own. */
 static bool says_who_it_is(const message *m)
 {
     return m->type != ELECT_AYE && m->type != ELECT_GRANT && m->type != ELECT_REFUSE &&
@@ -173,8 +172,8 @@ static bool could_win(const struct process *p)
            elect__sees_majority(p);
 }
 
-/* Returns true if this process has joined a round of the ring. The process must then take part
- * until the round ends, because the processes after it on the ring rely on it. */
+/* Returns true if this process has joined a ring round. It must then take part until the round
+ * ends, because the processes after it on the ring rely on it. */
 static bool stays(const struct process *p, const message *m)
 {
     bool in_it = !is(p, NORMAL) || leads(p);
@@ -188,7 +187,7 @@ bool elect__takes_part(const struct process *p, const message *m)
 
 /* ---- messages ---- */
 
-/* Returns true if this process could win an election, and is holding one or about to hold one. */
+/* Returns true if this process could win an election that it is holding or about to hold. */
 static bool is_able(const struct process *p)
 {
     return could_win(p) && (presence(p)->restless || !is(p, NORMAL) || leads(p));
@@ -241,7 +240,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    /* The sender and this process must each learn that the other one hears it. */
+    /* Both processes must learn that the other one hears them. */
     bool answers =
         !has(m->heard, me(p)) || p->newcomer || elect__knows_later_members(p, &m->membership);
     if (answers)
@@ -374,7 +373,7 @@ void elect__keep_watch(struct process *p)
         presence(p)->restless = false;
     }
     if (!member && (leads(p) || !is(p, NORMAL)))
-        leave_election(p); /* this process is no longer a member */
+        leave_election(p);
     if (!looks || !p->config->stable || !member) {
         *at(p, ELECT_LOOK) = ELECT_UNSET;
         return;

@@ -1,5 +1,5 @@
 /*
- * The ring links implement the verb `forward`. The links acknowledge every hop, keep messages in
+ * The ring links, which implement the verb `forward`. They acknowledge every hop, keep messages in
  * order, skip successors that do not answer, and separate the rounds.
  *
  * Invariants:
@@ -64,8 +64,8 @@ static void transmit(struct process *p)
     start(p, ELECT_HOP_TIMER);
 }
 
-/* Drops the message queue[0], either because it was acknowledged or because the queue is full. If a
- * message is lost because of a full queue, the ring timer later begins a new round. */
+/* Drops queue[0], because it was acknowledged or because the queue is full. If a message is lost
+ * because of a full queue, the ring timer later begins a new round. */
 static void drop_first(struct process *p)
 {
     struct elect_node *node = p->node;
@@ -144,8 +144,8 @@ void elect__leave_round(struct process *p)
 
 void new_round(struct process *p) { elect__enter_round(p, p->node->saved.round + 1); }
 
-/* Acknowledges a message. If the sender is still holding an election that has already been decided,
- * `seen` is the number of a decided ring round; otherwise `seen` is 0. */
+/* `seen` is a decided ring round if the sender is still holding a decided election, and 0
+ * otherwise. */
 static void acknowledge(struct process *p, number from, const message *m, uint32_t seen)
 {
     send(p, ELECT_ACK, only(from));
@@ -158,8 +158,8 @@ static void acknowledge(struct process *p, number from, const message *m, uint32
     };
 }
 
-/* Returns true if the message carries only the sender's own number, in a ring round that this
- * process has already decided. Lists are accepted even after the decision. */
+/* Returns true if the message carries only the sender's own number, in a decided ring round. Lists
+ * are accepted even after the decision. */
 static bool comes_late(const struct process *p, number from, const message *m)
 {
     return m->round == p->node->saved.round && is(p, NORMAL) && m->origin == from &&

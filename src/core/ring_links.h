@@ -8,7 +8,7 @@ void elect__link_receive(struct process *p, number from, const message *m);
 void elect__link_acknowledged(struct process *p, number from, const message *m);
 void elect__link_timeout(struct process *p);
 void elect__enter_round(struct process *p, uint32_t round);
-/* Drops all messages that this process has yet to pass on, and stops the timers of the ring. */
+/* Drops all queued messages, and stops the ring's timers. */
 void elect__leave_round(struct process *p);
 
 #endif

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* Translates a set of ranks. Returns false if the number of one of these processes is not in the
- * configuration. */
+/* Returns false if the configuration lacks one of the processes. */
 static bool translate_set(const struct elect_config *config, const uint16_t *id, unsigned n,
                           elect_set *set, uint16_t *unknown)
 {

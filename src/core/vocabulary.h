@@ -1,7 +1,7 @@
 /*
- * Declares the vocabulary of the algorithm files. The nouns of the vocabulary are processes and
- * sets of processes; the verbs are effects. Every branch ends in because(), which names the rule
- * that the branch obeys, even if the branch does nothing.
+ * The vocabulary of the algorithm files. The nouns are processes and sets of processes; the verbs
+ * are effects. Every branch ends in because(), which names the branch's rule, even if the branch
+ * does nothing.
  *
  * src/sim/lab.h implements the same words for millions of processes.
  */
@@ -10,7 +10,7 @@
 
 #include "words.h"
 
-typedef uint8_t number; /* the name of a process, which in the core is its rank */
+typedef uint8_t number; /* a process; in the core, its rank */
 typedef elect_set set;
 typedef struct elect_message message;
 
@@ -21,22 +21,22 @@ struct process {
     struct elect_node *node;
     struct elect_output *out;
     elect_time now;
-    number about;  /* the process that this step is about: the sender, suspect or origin */
-    bool opened;   /* in this step, the process entered a round that was new to it */
-    bool newcomer; /* the process had not heard from the sender recently */
+    number about;  /* the step's sender, suspect or origin */
+    bool opened;   /* this step has entered a new round */
+    bool newcomer; /* the sender had not been heard from recently */
 };
 
 /* A message that has arrived, or a timer that has expired. A timer has only a type. */
 struct event {
     unsigned type; /* enum elect_event */
-    number from;   /* the sender */
-    number origin; /* rings: the owner of the number or the list */
-    set list;      /* ring with a list: the processes that have joined so far */
+    number from;
+    number origin; /* rings: owner of the number or the list */
+    set list;      /* ring with a list: processes that have joined so far */
 };
 
 struct algorithm {
-    uint32_t messages; /* the message types of the algorithm: a set of 1 << type */
-    bool ring;         /* the messages go from process to process round a ring */
+    uint32_t messages; /* message types: a set of 1 << type */
+    bool ring;         /* messages go from process to process round a ring */
     void (*begin)(struct process *p, enum rule why);
     void (*upon)(struct process *p, const struct event *e);
 };
@@ -45,7 +45,7 @@ struct algorithm {
 
 extern const struct algorithm elect__bully, elect__ring, elect__active_ring, elect__chang_roberts;
 
-/* The nouns: a process, and sets of processes. */
+/* Nouns. */
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
@@ -58,7 +58,7 @@ static inline bool has(set s, number j) { return (s >> j) & 1; }
 static inline bool is_empty(set s) { return s == 0; }
 static inline number highest(set s) { return (number)(63 - __builtin_clzll(s)); }
 
-/* Questions about this process. */
+/* Questions. */
 
 static inline bool is(const struct process *p, enum state s)
 {
@@ -91,21 +91,21 @@ static inline bool circulates(const struct process *p)
     return p->config->form == ELECT_CIRCULATE;
 }
 
-/* The verbs. Their symbols have a prefix, because a library must not define common names such as
+/* Verbs. Their symbols have a prefix, because a library must not define common names such as
  * send(). */
 #define PREFIXED(name) __asm__("elect__" #name)
 
 void send(struct process *p, unsigned type, set to) PREFIXED(send);
 void start(struct process *p, unsigned timer) PREFIXED(start);
 void stop(struct process *p, unsigned timer) PREFIXED(stop);
-void stand(struct process *p, enum state s)
-    PREFIXED(stand); /* sets the state, and forgets the leader */
+/* Sets the state, and forgets the leader. */
+void stand(struct process *p, enum state s) PREFIXED(stand);
 void follow(struct process *p, number j) PREFIXED(follow);
 void lead(struct process *p) PREFIXED(lead);
 /* Sets the rule of the step. If a step calls this more than once, the last call counts. */
 void because(struct process *p, enum rule why) PREFIXED(because);
 
-/* Verbs for rings only, which ring_links.c implements. */
+/* Verbs for rings, implemented in ring_links.c. */
 
 /* Forgets the previous election and enters the next round. */
 void new_round(struct process *p) PREFIXED(new_round);

@@ -24,8 +24,7 @@ static bool holds_grant(const struct process *p, number c, const message *m)
     return voter(p)->holder == c && voter(p)->holder_incarnation == m->incarnation;
 }
 
-/* Records that a term has ended. Grants to other processes, and grants of later terms, stay in
- * force. */
+/* Records the end of a term. Grants to other processes, or of later terms, stay in force. */
 static void close_term(struct process *p, term e)
 {
     number owner = elect__owner(p, e);
@@ -37,8 +36,7 @@ static void close_term(struct process *p, term e)
         *at(p, ELECT_GUARD) = ELECT_UNSET; /* the guard protects a promise that is now void */
 }
 
-/* Handles the certificate in a request as if the predecessor's RELEASE had arrived at this
- * voter. */
+/* Treats the certificate in a request as the predecessor's RELEASE. */
 static void use_certificate(struct process *p, const message *m)
 {
     number owner = m->certificate != 0 ? elect__owner(p, m->certificate) : ELECT_NOBODY;
@@ -46,8 +44,8 @@ static void use_certificate(struct process *p, const message *m)
         close_term(p, m->certificate);
 }
 
-/* Returns true if this voter has granted the same term to another incarnation of the candidate. The
- * candidate is then a second copy of the process, or has restarted. */
+/* Returns true if another incarnation of the candidate holds a grant of the same term: the
+ * candidate is a second copy, or has restarted. */
 static bool is_clone(const struct process *p, const message *m)
 {
     return grant_is_live(p) && voter(p)->granted == m->term &&
@@ -62,7 +60,7 @@ static bool is_held(const struct process *p, number c, const message *m)
 /* Returns the reason why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
-    assert(elect__owner(p, m->term) == c); /* node.c has checked the owner */
+    assert(elect__owner(p, m->term) == c); /* checked by node.c */
     if (elect__counts_wrongly(p, c, m) || m->lease == 0 || m->lease > p->config->max_lease ||
         is_clone(p, m))
         return ELECT_REFUSED_CONFIG;
@@ -88,7 +86,7 @@ static uint32_t remaining(const struct process *p, enum elect_refusal why)
     return (uint32_t)(end - p->now);
 }
 
-/* Returns the term that prevents the grant, which the refusal reports to the candidate. */
+/* Returns the term that prevents the grant, for the refusal. */
 static term in_the_way(const struct process *p, enum elect_refusal why)
 {
     if (why == ELECT_REFUSED_HELD)
@@ -96,7 +94,7 @@ static term in_the_way(const struct process *p, enum elect_refusal why)
     return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
 }
 
-/* Returns an answer to a request. The answer repeats the fields that identify the request. */
+/* The answer repeats the fields that identify the request. */
 static message answer_to(const message *m, unsigned type)
 {
     return (message){.type = (uint8_t)type,
@@ -152,7 +150,7 @@ bool elect__own_vote(struct process *p, const message *request, uint32_t *wait)
     return why == NO_OBJECTION;
 }
 
-/* An observer does not vote, but follows the latest office that it has heard of. */
+/* An observer follows the latest leader that it has heard of. */
 static void observe(struct process *p, number c, const message *m)
 {
     if (m->term < voter(p)->granted && presence(p)->follows != ELECT_NOBODY) {
@@ -191,9 +189,8 @@ static void answer(struct process *p, number c, const message *m)
     because(p, renewal ? GRANTS_AGAIN : GRANTS);
 }
 
-/* Returns true if this process answers the candidate. A process answers if it is a voter in the
- * candidate's membership, or if that membership is wrong, because any process may report a wrong
- * membership. */
+/* A process answers if it is a voter in the candidate's membership, or if that membership is wrong,
+ * because any process may report a wrong membership. */
 static bool votes(const struct process *p, number c, const message *m)
 {
     return has(m->membership.voters | m->membership.before, me(p)) ||
@@ -211,7 +208,7 @@ void elect__upon_request(struct process *p, number c, const message *m)
         because(p, CLOCKS_ARE_WRONG);
 }
 
-/* Answers a PREVOTE as this voter would answer a REQUEST, but changes no state. */
+/* Answers a PREVOTE like a REQUEST, but changes no state. */
 void elect__upon_prevote(struct process *p, number c, const message *m)
 {
     struct elect_node as_it_is = *p->node;

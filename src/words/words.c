@@ -32,8 +32,8 @@ static void words_prose(const struct words *w, elect_set set, struct text *t)
     }
 }
 
-/* Adds the list of a ring in the order of the ring, beginning with its head. In a malformed
- * message, the head may be a rank that no process has. */
+/* Adds a ring's list in the order of the ring, beginning with its head. In a malformed message, the
+ * head may not be a valid rank. */
 static void words_list(const struct words *w, uint8_t head, elect_set set, struct text *t)
 {
     const struct elect_config *c = w->config;
@@ -77,7 +77,7 @@ static void add_details(const struct elect_message *m, struct text *t)
     }
 }
 
-/* Adds the term of a message, such as "(3.7)" for the term of process 7 with the counter 3. */
+/* Adds a term, such as "(3.7)" for counter 3 and process 7. */
 static void add_term(const struct elect_message *m, bool exactly, struct text *t)
 {
     static const char *const reasons[] = {
@@ -97,7 +97,6 @@ static void add_term(const struct elect_message *m, bool exactly, struct text *t
     text_add(t, ")");
 }
 
-/* Returns false for messages that are not about a term. */
 static bool has_term(const struct elect_message *m)
 {
     return m->type != ELECT_PRESENT && m->type != ELECT_FORGOT && m->type != ELECT_REMEMBERS;
@@ -148,7 +147,7 @@ void words_message(const struct words *w, const struct elect_message *m, struct 
     text_add(t, ")");
 }
 
-/* Returns the text of a rule. Under a mandate an election only nominates, so some texts differ. */
+/* Under a mandate an election only nominates, so some texts differ. */
 static const char *rule_text(const struct words *w, enum elect_rule_number rule)
 {
     static const struct {

@@ -7,10 +7,10 @@
 
 struct words {
     const struct elect_config *config;
-    const char *const *name; /* the names of the processes, by rank; NULL: use their numbers */
+    const char *const *name; /* names by rank; NULL: use the numbers instead */
 };
 
-static inline bool words_of_mandate(unsigned type) /* a message of the mandate */
+static inline bool words_of_mandate(unsigned type)
 {
     return type >= ELECT_PREVOTE && type < ELECT_FIRST_TIMER;
 }
