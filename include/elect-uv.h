@@ -35,11 +35,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define ELECT_UV_LINKS   4    /* maximum number of links (network addresses) per member */
-#define ELECT_UV_GROUPS  64   /* maximum number of groups, each with its own leader */
-#define ELECT_UV_NAME    64   /* bytes of a group name, with its NUL */
-#define ELECT_UV_CLUSTER 16   /* bytes of a cluster id */
-#define ELECT_UV_KEY     32   /* bytes of a key */
+#define ELECT_UV_LINKS   4  /* maximum number of links (network addresses) per member */
+#define ELECT_UV_GROUPS  64 /* maximum number of groups, each with its own leader */
+#define ELECT_UV_NAME    64 /* size of a group name, with its NUL */
+#define ELECT_UV_CLUSTER 16
+#define ELECT_UV_KEY     32
 #define ELECT_UV_PRINT   4    /* bytes of the fingerprint of a key */
 #define ELECT_UV_KEYS    2    /* a member accepts two keys while one replaces the other */
 #define ELECT_UV_NOTE    1120 /* maximum size of a note in bytes */
@@ -165,8 +165,8 @@ struct elect_member;
 bool elect_member_create(const char *path, const uint8_t cluster[ELECT_UV_CLUSTER], uint16_t id,
                          char *why, size_t room);
 
-/* Binds the sockets of member `id`, one for each of its links. A host can thus keep the sockets
- * open while it stops and starts members. Returns false on failure, with the reason in `why`. */
+/* Binds the sockets of member `id`, one for each of its links. The host can then keep them open
+ * while it restarts the member. Returns false on failure, with the reason in `why`. */
 bool elect_member_bind(const struct elect_peer *peer, unsigned peers, uint16_t id,
                        int sockets[ELECT_UV_LINKS], char *why, size_t room);
 
@@ -178,11 +178,11 @@ struct elect_member *elect_member_start(const struct elect_member_options *optio
 /* Stops the member immediately, without telling the other members. */
 void elect_member_stop(struct elect_member *m);
 
-/* Returns the time of CLOCK_BOOTTIME in microseconds. This clock measures the leases, and it keeps
- * running while the machine is suspended. */
+/* Returns CLOCK_BOOTTIME in microseconds: the clock of the leases, which keeps running while the
+ * machine is suspended. */
 elect_time elect_uv_now(void);
 
-/* Returns the leader of the group, as far as this member knows at the time of the call. */
+/* Returns the group's leader, as known to this member at the time of the call. */
 struct elect_news elect_member_status(const struct elect_member *m, unsigned group);
 
 /* Passes an event from the host to the member: STOPPED, RESIGN, PAUSE, RESUME, CHANGE, ASIDE or
@@ -196,7 +196,7 @@ struct elect_rule elect_member_tell(struct elect_member *m, unsigned group,
  * session with that member. */
 void elect_member_note(struct elect_member *m, uint16_t to, const uint8_t *bytes, size_t length);
 
-/* Passes the group's testament, if there is one, to the callback `deposit` again. */
+/* Calls `deposit` again with the group's testament, if there is one. */
 void elect_member_deposit(struct elect_member *m, unsigned group);
 
 /* The node and the configuration that the core uses for the group. */
@@ -262,8 +262,8 @@ struct elect_traffic {
 };
 struct elect_traffic elect_member_traffic(const struct elect_member *m);
 
-/* How often the state file was synced (fdatasync), and percentiles of the duration of a sync, in
- * microseconds, rounded down to a power of two. */
+/* Number of syncs (fdatasync) of the state file, and percentiles of their duration in microseconds,
+ * rounded down to a power of two. */
 struct elect_disk {
     uint64_t syncs, median, p90, p99;
 };

@@ -30,24 +30,21 @@
  *  - Messages must be authenticated: `from` is the process that sent the message, and the content
  *    is unchanged. P1 to P3 of docs/guarantees.md then hold even if messages are lost, late,
  *    reordered or replayed, so the host need not detect replays. Replays can affect only P4.
- *  - A process also sends messages to itself, because its own voter answers by message like any
- *    other voter. These messages may be late or lost, too, but if the host loses all of them, the
- *    process can never lead.
+ *  - A process also sends messages to itself, because its own voter answers like any other. If all
+ *    of them are lost, the process can never lead.
  *  - The host may pass in any input while a write is pending, but must hold back the messages and
  *    the announcement of that step until the write is done. The same applies to the first write,
  *    which elect_init() requests.
  *  - The configuration may change between two steps, except for the members, their numbers and
- *    priorities, the algorithm, and whether there is a mandate. To change these properties, create
- *    new nodes from the saved state (see elect_saved_translate). Give all members the same
- *    configuration. Grants made under an earlier lease remain valid, so `max_lease` must not be
- *    reduced.
+ *    priorities, the algorithm and the kind of mandate. To change these, create new nodes from the
+ *    saved state (see elect_saved_translate). Give all members the same configuration. Grants made
+ *    under an earlier lease remain valid, so `max_lease` must not be reduced.
  *  - After the rule READMITTED the process has a state again, and `persist` asks the host to write
  *    it. The process may continue, or restart from that state; a restart counts as one more start
  *    in the era of its new incarnation (see ELECT_ERA).
- *  - If `deposit` is set, the host may, before it sends anything, give the message
- *    elect_testament() for the new term to a guardian, which outlives the process. The guardian may
- *    send that message to all other members only after the process has died and all its work has
- *    ended.
+ *  - If `deposit` is set, the host may, before it sends anything, give the new term's
+ *    elect_testament() to a guardian, a process that outlives this one. The guardian may send it to
+ *    all other members only after this process has died and all its work has ended.
  *
  * A node is a value: it holds no pointer, it is copied by assignment, and equal nodes have equal
  * bytes.
@@ -81,7 +78,7 @@ extern "C" {
 
 typedef uint64_t elect_set;  /* a set of ranks */
 typedef int64_t elect_time;  /* the process's clock, in a unit that the host chooses */
-typedef uint64_t elect_term; /* a counter * 2^16 + the id of its owner; also the fencing token */
+typedef uint64_t elect_term; /* counter * 2^16 + id of the owner; also the fencing token */
 
 static inline uint64_t elect_term_counter(elect_term term) { return term >> 16; }
 /* Returns the number of the only process that may use the term. */
@@ -115,7 +112,7 @@ enum elect_announce {
 }; /* the processes that the winner of a bully election tells */
 enum elect_state { ELECT_NORMAL, ELECT_ELECTING, ELECT_WAITING };
 
-/* Whether a majority of the voters must confirm a leader. */
+/* Says whether a majority of the voters must confirm a leader. */
 enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
 
 /* The events: from the host, messages, and timers. */
@@ -126,10 +123,10 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
     X(RESIGN, "RESIGN")   /* host: hand over the office (elect_resigns(), elect_ordered()) */      \
     X(CHANGE, "CHANGE")   /* host: change the membership to the one in `message` */                \
     X(PAUSE, "PAUSE")     /* host: pause elections in the whole cluster */                         \
-    X(RESUME, "RESUME")   /* host: resume elections */                                             \
-    X(ASIDE, "ASIDE")     /* host: stand aside: vote, but seek no office */                        \
-    X(READY, "READY")     /* host: stand ready to seek an office again */                          \
-    X(ALARM, "alarm")     /* host: the time given by elect_alarm() has come */                     \
+    X(RESUME, "RESUME")                                                                            \
+    X(ASIDE, "ASIDE") /* host: stand aside: vote, but seek no office */                            \
+    X(READY, "READY") /* host: stand ready to seek an office again */                              \
+    X(ALARM, "alarm") /* host: the time given by elect_alarm() has come */                         \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -335,7 +332,7 @@ struct elect_rule {
     uint8_t a, b;   /* arguments: ranks or ELECT_NOBODY */
 };
 
-/* Why a voter refuses a grant. */
+/* The reason for a refusal. */
 #define ELECT_REFUSALS(X)                                                                          \
     X(CONFIG, "config") /* the candidate has a duplicate id, or a wrong membership or lease */     \
     X(BOOT, "boot")     /* the voter has just started and may have granted another term before */  \
@@ -352,8 +349,8 @@ enum elect_refusal {
 
 /*
  * The membership: which processes vote, and which of them may lead. A leader changes the membership
- * by one voter at a time. Until the change is confirmed, every decision needs a majority of the new
- * voters and a majority of the previous ones.
+ * by one voter at a time. Until the change is confirmed, every decision needs a majority of both
+ * the new and the previous voters.
  */
 struct elect_membership {
     elect_term stamp; /* term of the leader that made it; 0 if it is from the configuration */
@@ -504,8 +501,8 @@ enum elect_time_name {
 };
 #define ELECT_ROUNDS (ELECT_TIMES - ELECT_SENT)
 
-/* The stages of a readmission: a process that has lost its state asks the others, waits until its
- * old grants have expired, and asks once more before it votes again. */
+/* The stages of a readmission: the process asks the others, waits until its old grants have
+ * expired, and asks once more before it votes again. */
 enum elect_readmission_stage {
     ELECT_NOT_LOST,
     ELECT_ASKING,
@@ -538,7 +535,7 @@ struct elect_candidate {
     uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0 if no wait is needed */
     uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* failed candidacies in a row */
-    bool nominated;           /* the election chose this process */
+    bool nominated;
     uint8_t unused[5];
 };
 
@@ -546,7 +543,7 @@ struct elect_candidate {
 struct elect_leader {
     elect_term token; /* term of the office; 0 if none */
     elect_term term;  /* the term that the rounds ask for; above the token during a candidacy */
-    elect_set stale;  /* voters that have promised a larger term to another process */
+    elect_set stale;  /* voters that have promised another process a larger term */
     struct {
         elect_term term;
         elect_set voters;
@@ -554,26 +551,26 @@ struct elect_leader {
     } round[ELECT_ROUNDS];
     uint32_t rounds;     /* rounds sent by this incarnation, including PREVOTEs */
     uint32_t changed_in; /* first round with the current membership */
-    bool working;        /* the office has ended or is being handed over, but work goes on */
+    bool working;        /* the office has ended or is ending, but its work goes on */
     uint8_t handing;     /* enum elect_handing */
     uint8_t successor;   /* process named to take over; ELECT_NOBODY: the heir */
     uint8_t unused[5];
 };
 
-/* A process's view of the others: which process leads, which are reachable, and their penalties. */
+/* A process's view of the others. */
 struct elect_presence {
     elect_term followed;            /* term of the last office that this process followed */
     elect_set able;                 /* processes that could win an election */
     elect_set aside;                /* processes that stand aside; may include this one */
     elect_set differ;               /* processes with another configuration */
     elect_time heard[ELECT_MAX];    /* by process: when its last message arrived */
-    elect_time heard_me[ELECT_MAX]; /* when each process last showed that it hears this process */
+    elect_time heard_me[ELECT_MAX]; /* by process: when it last confirmed hearing this one */
     uint8_t penalty[ELECT_MAX];     /* by process: penalties that it reports */
     uint8_t penalties;              /* this process's penalties; fewer is fitter */
-    uint8_t follows; /* the leader of this process, known from a REQUEST or a FOLLOWING */
-    uint8_t heir;    /* the next leader, named by the current one */
-    bool told;       /* the leader is known only from a FOLLOWING, not from a REQUEST */
-    bool restless;   /* the process wants an election as soon as it may hold one */
+    uint8_t follows;                /* this process's leader; ELECT_NOBODY if none */
+    uint8_t heir;                   /* the next leader, named by the current one */
+    bool told;     /* the leader is known only from a FOLLOWING, not from a REQUEST */
+    bool restless; /* an election is wanted as soon as it is permitted */
     uint8_t unused[3];
 };
 
@@ -587,7 +584,7 @@ struct elect_readmission {
 
 struct elect_mandate {
     elect_time time[ELECT_TIMES];
-    elect_term seen; /* highest term seen */
+    elect_term seen;
     struct elect_voter voter;
     struct elect_candidate candidate;
     struct elect_leader leader;
@@ -596,15 +593,15 @@ struct elect_mandate {
 };
 
 struct elect_node {
-    elect_set active; /* active-ring: the process numbers seen in this round */
+    elect_set active; /* active-ring: processes seen in this round */
     elect_set silent; /* rings: processes that did not acknowledge a message in this round */
     /* rings: origins of the election messages ([0]) and announcements ([1]) passed on in this
      * round */
     elect_set passed[2];
     uint8_t me, state, leader; /* ranks; `state` is an enum elect_state */
     uint8_t running;           /* running timers: a set of ELECT_TIMER_BIT */
-    uint8_t queued, next;      /* number of messages in queue[]; receiver of queue[0] */
-    bool mandated;             /* a process leads only with a mandate */
+    uint8_t queued, next;      /* length of queue[]; receiver of queue[0] */
+    bool mandated;
     uint8_t unused[1];
     struct elect_saved saved;
     struct elect_mandate mandate;
@@ -612,9 +609,9 @@ struct elect_node {
 };
 
 struct elect_input {
-    uint8_t event;  /* enum elect_event */
-    uint8_t from;   /* the sender of a message, or the successor for RESIGN; else ELECT_NOBODY */
-    elect_time now; /* time by this process's clock */
+    uint8_t event; /* enum elect_event */
+    uint8_t from;  /* the sender of a message, or the successor for RESIGN; else ELECT_NOBODY */
+    elect_time now;
     struct elect_message message;
 };
 
@@ -627,11 +624,11 @@ struct elect_send {
  * (again), announce. */
 struct elect_output {
     bool persist; /* write node->saved so that it survives a crash, before anything is sent */
-    bool deposit; /* a new term is in use: deposit its testament before anything is sent */
+    bool deposit; /* a new term is in use: deposit elect_testament() before anything is sent */
     uint8_t sends;
     struct elect_send send[ELECT_MAX_SENDS];
-    uint32_t stop, start; /* sets of ELECT_TIMER_BIT; config->duration says how long timers run */
-    bool announced;       /* the leader, the token or the state of a hand-over has changed */
+    uint32_t stop, start; /* sets of ELECT_TIMER_BIT; durations are in config->duration */
+    bool announced;       /* the leader, the token or the progress of a hand-over has changed */
     struct elect_rule rule;
 };
 
@@ -672,20 +669,20 @@ void elect_config_priorities(struct elect_config *config, const uint8_t *priorit
 enum elect_error elect_config_mandate(struct elect_config *config, uint32_t lease, uint32_t renewal,
                                       uint32_t drift, uint32_t grain);
 
-/* Encodes a message, and returns the number of bytes. The bytes name processes by their numbers,
- * not by their ranks, because the sender and the receiver may have different configurations. */
+/* Encodes a message, and returns the number of bytes. The encoding contains numbers instead of
+ * ranks, because the receiver may have another configuration. */
 size_t elect_encode(const struct elect_config *config, const struct elect_message *message,
                     uint8_t bytes[ELECT_MAX_BYTES]);
 
-/* Decodes a message. Returns false if the bytes are not a message, or if it names members that the
- * configuration does not have. elect_step() then checks that the message makes sense. */
+/* Decodes a message. Returns false if the bytes are malformed or name members that the
+ * configuration does not have. Other checks are left to elect_step(). */
 bool elect_decode(const struct elect_config *config, const uint8_t *bytes, size_t length,
                   struct elect_message *message);
 
-/* Returns the set of the ranks below `n`, where `n` is at least 1. */
+/* `n` is at least 1. */
 static inline elect_set elect_ranks_below(unsigned n) { return ~(elect_set)0 >> (ELECT_MAX - n); }
 
-/* Returns all processes of the configuration, regardless of their roles. */
+/* Includes processes that are not members. */
 static inline elect_set elect_everyone(const struct elect_config *config)
 {
     return elect_ranks_below(config->n);
@@ -695,8 +692,8 @@ static inline elect_set elect_everyone(const struct elect_config *config)
  * therefore ends before any voter's lease does, even if the leader has the slowest clock and the
  * voter the fastest. */
 int64_t elect_office_length(const struct elect_config *config, uint32_t lease);
-/* Returns the shortest permitted length of an office. In a shorter office, the answers that renew
- * it could not arrive in time. */
+/* Returns the shortest permitted office. In a shorter one, the answers that renew it could come too
+ * late. */
 int64_t elect_shortest_office(const struct elect_config *config);
 /* Returns the shortest lease that elect_config_mandate() accepts with this drift and grain. */
 int64_t elect_shortest_lease(const struct elect_config *config, uint32_t drift, uint32_t grain);
@@ -741,8 +738,7 @@ bool elect_saved_translate(const struct elect_config *config, const uint16_t *id
 struct elect_message elect_testament(const struct elect_config *config, uint8_t rank,
                                      elect_term term, uint32_t incarnation);
 
-/* The following functions create inputs for elect_step(). `now` is a reading of the process's
- * clock, and is ignored without a mandate. */
+/* Inputs for elect_step(). `now` is the time by the process's clock; ignored without a mandate. */
 
 /* Creates an event without arguments: from the host, ALARM, or an expired timer. */
 struct elect_input elect_happens(enum elect_event event, elect_time now);
@@ -760,8 +756,8 @@ struct elect_input elect_received(uint8_t from, const struct elect_message *mess
 /* Returns true if the process leads. Call this function with the current time before every action
  * that only a leader may take. */
 bool elect_leads(const struct elect_node *node, elect_time now);
-/* Returns true if the process holds an office, so that no other process can lead. A process that
- * resigns no longer leads, but holds its office until its work has stopped. */
+/* Returns true if the process holds an office, so that no other process can lead. During a
+ * resignation, the process no longer leads, but holds its office until its work has stopped. */
 bool elect_in_office(const struct elect_node *node, elect_time now);
 bool elect_paused(const struct elect_node *node);
 /*
@@ -771,8 +767,8 @@ bool elect_paused(const struct elect_node *node);
  * after every start. Standing aside has an effect only under a mandate with `stable`.
  */
 elect_set elect_aside(const struct elect_node *node);
-/* Returns the process to which a leader would hand over now; ELECT_NOBODY if none could take over,
- * or if this process holds no office. */
+/* Returns the process that would take over if the leader resigned now; ELECT_NOBODY if there is
+ * none, or if this process holds no office. */
 uint8_t elect_successor(const struct elect_config *config, const struct elect_node *node,
                         elect_time now);
 /* Returns the fencing token, which is the term of the office; 0 if the process holds no office. */

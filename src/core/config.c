@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* With this limit on the bounds, T_ring of 64 processes fits in 32 bits. */
+/* keeps T_ring of 64 processes within 32 bits */
 #define MAX_BOUND 1000000u
 #define MAX_LEASE 1000000000u
 

@@ -6,9 +6,9 @@
  * others. The successor asks for a mandate with the released term as its certificate. The successor
  * thus cannot begin before the work has stopped, and need not wait for a lease.
  *
- * Preemption is an orderly form of the bully's rule. If a follower outranks its leader and sees a
- * majority, its grants say that it claims the office. If the configuration allows preemption, the
- * leader resigns in favour of that follower.
+ * Preemption is an orderly form of the bully's rule. A follower that outranks its leader and sees a
+ * majority claims the office in its GRANTs. If the configuration allows preemption, the leader
+ * resigns in favour of that follower.
  *
  * A member that stands aside (presence.c) is neither heir nor successor. If it receives a HAND that
  * was sent before it stood aside, it declines, and the members elect another leader as they do
@@ -31,9 +31,9 @@ set elect__roll(const struct process *p)
     return elect__lately(p, presence(p)->heard) & ~only(me(p));
 }
 
-/* Returns the members that could take over. If any of them has granted a recent round of this
- * leader, returns only those that have. A member that has just started also sends messages, but it
- * could not lead immediately, because its own voter grants nothing until its guard ends. */
+/* Returns the members that could take over, or only those that have granted one of this leader's
+ * recent rounds, if there are any. A member that has just started also sends messages, but it could
+ * not lead immediately, because its own voter grants nothing until its guard ends. */
 static set successors(const struct process *p)
 {
     set some = elect__roll(p) & members(p) & ~presence(p)->aside,

@@ -19,7 +19,7 @@ static const struct algorithm *const algorithms[ELECT_ALGORITHM_COUNT] = {
 /*
  * MAX_LEAP, MAX_ROUNDS and MAX_TERMS limit the counters in messages. A round, a term or a pause
  * that is ahead by more than MAX_LEAP comes from a faulty process. Without this limit, one message
- * could raise a counter to its maximum, after which no election would be possible. A process that
+ * could raise a counter to its maximum, and no further election would be possible. A process that
  * is new or has lost its state cannot tell how far the others have counted, so it accepts up to
  * half of the counter's range.
  */

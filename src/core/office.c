@@ -216,7 +216,6 @@ set elect__granted_lately(const struct process *p)
  * grant. */
 static set answered(const struct process *p)
 {
-    /* the candidate's own voter answers in the same step */
     return candidate(p)->refused | candidate(p)->ayes | only(me(p)) | elect__granted_lately(p);
 }
 
@@ -245,8 +244,8 @@ static void forget_refusal(struct process *p, number from)
     candidate(p)->wait[from] = 0;
 }
 
-/* Ends the candidacy, and sends RELEASE because the term of the candidacy will never be used. A
- * leader that asked for a larger term releases nothing, because its office continues. */
+/* Sends RELEASE, because the candidacy's term will never be used. A leader that asked for a larger
+ * term releases nothing, because its office continues. */
 void elect__withdraw(struct process *p)
 {
     bool asked = candidate(p)->stage == ELECT_CONFIRMING;
@@ -280,11 +279,10 @@ static void lose(struct process *p, enum rule why)
 }
 
 /*
- * The RELEASE of an office that this process followed ends the wait for the lease of that office.
- * The RELEASE of a candidacy may also free voters, but the process that sent it is about to ask
- * again. After such a RELEASE, a process that waits for a lease backs off instead, and a process
- * that is already backing off continues to do so. Otherwise two candidates that release at the same
- * time would collide repeatedly.
+ * The RELEASE of the leader that this process followed ends the wait for its lease. A candidate's
+ * RELEASE may also free voters, but that candidate is about to ask again. A process that waits for
+ * a lease then backs off instead, and one that is already backing off continues to do so. Otherwise
+ * two candidates that release at the same time would collide repeatedly.
  */
 void elect__may_be_free(struct process *p, bool office)
 {
@@ -386,8 +384,8 @@ void elect__upon_grant(struct process *p, number from, const message *m)
         elect__give_place(p, from);
 }
 
-/* Handles the refusal of a voter that has promised a larger term while this office is in force. The
- * leader then asks for an even larger term, in which it remains the leader. */
+/* Handles a refusal from a voter that has promised a larger term while this process is in office.
+ * The leader then asks for an even larger term, and leads on in that term. */
 static void upon_stale(struct process *p, number from, term x)
 {
     if (elect__owner(p, x) != me(p))
@@ -481,7 +479,7 @@ void elect__alarm(struct process *p)
 bool elect__gives_way(struct process *p, number c, const message *m)
 {
     term token = leader(p)->token, its = m->leading ? m->membership.stamp : 0;
-    /* `its` is the term of an office, not of a candidacy. */
+    /* a candidacy's term does not count */
     bool gives_way = c != me(p) && token != 0 && its > token;
     if (gives_way)
         elect__end_office(p, CLOCKS_ARE_WRONG);

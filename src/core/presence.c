@@ -17,13 +17,12 @@
  * member gets one penalty for every start, one for every candidacy that failed although no lease
  * prevented it, and several for a resignation. After every decay time, the penalties are halved.
  *
- * A host tells its member to stand aside if there is no work for the member to do or its health
- * check fails. A member that stands aside votes like any other member, reports in all messages of
- * the mandate that it stands aside, and cannot win. It holds and joins no election, withdraws its
- * candidacy, and neither claims nor inherits an office. A leader that is told to stand aside keeps
- * its office, even in a larger term (SUCCEEDS_ITSELF), until its host lets it resign. Only the host
- * knows when the work can move to another member. After that office, the member seeks no other
- * office.
+ * A host tells its member to stand aside if there is no work for it or its health check fails. A
+ * member that stands aside votes like any other member, reports in all messages of the mandate that
+ * it stands aside, and cannot win. It holds and joins no election, withdraws its candidacy, and
+ * neither claims nor inherits an office. A leader that is told to stand aside keeps its office,
+ * even in a larger term (SUCCEEDS_ITSELF), until its host lets it resign. Only the host knows when
+ * the work can move to another member. Once that office has ended, the member seeks no other.
  *
  * Safety does not depend on anything in this file.
  */
@@ -79,8 +78,8 @@ static bool says_who_it_is(const message *m)
            m->type != ELECT_REMEMBERS;
 }
 
-/* A readmitted member may reuse a term that it requested but never won. Messages about that term do
- * not count if the member sent them before it lost its state. */
+/* A readmitted member may reuse a term that it requested but never won, so messages about that term
+ * do not count if they are older than the loss of the state. */
 bool elect__of_a_former_life(const struct process *p, number who, uint32_t life)
 {
     return ELECT_ERA(life) < ELECT_ERA(who == me(p) ? saved(p)->incarnation : saved(p)->met[who]);
@@ -209,8 +208,8 @@ static void look(struct process *p)
     *at(p, ELECT_LOOK) = p->now + p->config->renewal;
 }
 
-/* Returns true if this process leads, or if its grant to its leader is still in force. A leader
- * that is known only from a FOLLOWING does not count. */
+/* Returns true if this process leads, or its grant to its leader is still in force. A leader known
+ * only from a FOLLOWING does not count. */
 static bool knows_leader(const struct process *p)
 {
     return in_office(p) ||
@@ -240,7 +239,7 @@ void elect__upon_present(struct process *p, number from, const message *m)
         tell(p, only(from));
         return;
     }
-    /* Both processes must learn that the other one hears them. */
+    /* The sender and this process must both learn that the other one hears them. */
     bool answers =
         !has(m->heard, me(p)) || p->newcomer || elect__knows_later_members(p, &m->membership);
     if (answers)
@@ -346,8 +345,8 @@ void elect__look_on_time(struct process *p)
     }
 }
 
-/* Returns true if this follower is fitter than its leader. A fitter follower may claim the office
- * when it has seen a majority for preempt_after. */
+/* Returns true if this follower is fitter than its leader. It may claim the office once it has seen
+ * a majority for preempt_after. */
 static bool would_take_place(struct process *p)
 {
     bool follows = !in_office(p) && presence(p)->follows != ELECT_NOBODY && !presence(p)->told;

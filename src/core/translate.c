@@ -1,4 +1,4 @@
-/* Translates saved state to a configuration in which the processes have other ranks. */
+/* Translates saved state to a configuration with other ranks. */
 #include "elect.h"
 
 #include <string.h>

@@ -45,7 +45,7 @@ struct algorithm {
 
 extern const struct algorithm elect__bully, elect__ring, elect__active_ring, elect__chang_roberts;
 
-/* Nouns. */
+/* Nouns: a process, and sets of processes. */
 
 static inline number me(const struct process *p) { return p->node->me; }
 static inline set only(number j) { return (set)1 << j; }
@@ -58,7 +58,7 @@ static inline bool has(set s, number j) { return (s >> j) & 1; }
 static inline bool is_empty(set s) { return s == 0; }
 static inline number highest(set s) { return (number)(63 - __builtin_clzll(s)); }
 
-/* Questions. */
+/* Questions about this process. */
 
 static inline bool is(const struct process *p, enum state s)
 {

@@ -86,7 +86,6 @@ static uint32_t remaining(const struct process *p, enum elect_refusal why)
     return (uint32_t)(end - p->now);
 }
 
-/* Returns the term that prevents the grant, for the refusal. */
 static term in_the_way(const struct process *p, enum elect_refusal why)
 {
     if (why == ELECT_REFUSED_HELD)
@@ -226,17 +225,17 @@ void elect__upon_prevote(struct process *p, number c, const message *m)
     *p->node = as_it_is;
 }
 
-/* Returns true if this RELEASE ends an office that this process followed, not just a candidacy. */
+/* Returns true if this RELEASE ends the office of a leader that this process followed, not just a
+ * candidacy. */
 static bool ends_followed_office(const struct process *p, number from, const message *m)
 {
     term e = presence(p)->followed;
     return e != 0 && elect__owner(p, e) == from && e > saved(p)->closed[from] && e <= m->term;
 }
 
-/* A RELEASE from a leader names the leader's heir; a RELEASE from its testament names none. After a
- * testament, the heir that the leader named last asks for a mandate, unless elections are paused or
- * the heir stands aside. The other members look for a leader first, so that the heir has time to
- * win. */
+/* A leader's own RELEASE names its heir; its death report names none. After a death report, the
+ * heir that the leader named last asks for a mandate, unless elections are paused or the heir
+ * stands aside. The other members look for a leader first, so that the heir has time to win. */
 void elect__upon_release(struct process *p, number from, const message *m)
 {
     bool followed = presence(p)->follows == from && from != me(p);
@@ -268,7 +267,7 @@ void elect__upon_hand(struct process *p, number from, const message *m)
     if (followed)
         presence(p)->follows = ELECT_NOBODY;
     if (stands_aside(p) && followed)
-        elect__suspect(p); /* this process looks for a leader, as after a RELEASE */
+        elect__suspect(p); /* as after a RELEASE */
     else if (!stands_aside(p) && has(members(p), me(p)) && !in_office(p) &&
              m->term >= voter(p)->granted)
         elect__inherit(p, m);

@@ -1,8 +1,8 @@
 /*
  * Short names of the states and the rules, for all algorithm files. The names are the same whether
  * an algorithm file is compiled with vocabulary.h or with src/sim/lab.h. Each algorithm file names
- * its own messages and timers, so that each file begins with a list of everything that the
- * algorithm sends and waits for.
+ * its own messages and timers, and thus begins with a list of everything that it sends and waits
+ * for.
  */
 #ifndef ELECT_CORE_WORDS_H
 #define ELECT_CORE_WORDS_H
