@@ -89,7 +89,7 @@ struct elect_news {
  * expire. Never send a testament while the process is running: the voters would elect another
  * leader, and two would lead at the same time.
  */
-#define ELECT_UV_TESTAMENT_PACKET 96 /* maximum size of a testament packet in bytes */
+#define ELECT_UV_TESTAMENT_PACKET 96 /* bytes */
 
 struct elect_testament_packet {
     uint8_t links, length;
@@ -128,7 +128,7 @@ struct elect_member_options {
     struct elect_key key[ELECT_UV_KEYS];
     const char *state; /* path of the state file */
     bool lost;         /* the state file is lost: ask the other members, then create a new file */
-    unsigned peers;    /* number of members, including this one */
+    unsigned peers;    /* including this member */
     const struct elect_peer *peer;
     const int *sockets; /* from elect_member_bind(), or NULL; the member takes ownership of them */
     unsigned groups;
@@ -140,7 +140,6 @@ struct elect_member_options {
 
     /* Each of the following callbacks may be NULL. */
 
-    /* Called after every step. */
     void (*step)(void *context, unsigned group, const struct elect_input *in,
                  const struct elect_output *out);
     void (*peer_news)(void *context, uint16_t id, enum elect_peer_news news);
@@ -258,7 +257,7 @@ struct elect_rejected elect_member_stranger(const struct elect_member *m, uint16
 struct elect_traffic {
     uint64_t sent, sent_bytes, taken, taken_bytes; /* datagrams sent and received */
     uint64_t ignored; /* received datagrams that were forged, late or duplicates */
-    uint64_t writes;  /* writes of the state file */
+    uint64_t writes;  /* of the state file */
 };
 struct elect_traffic elect_member_traffic(const struct elect_member *m);
 
@@ -281,7 +280,6 @@ uint32_t elect_member_incarnation(const struct elect_member *m);
 /* Replaces the configuration of all groups. The durations may change, and preemption may be
  * switched on or off, but the members must remain the same. */
 void elect_member_configure(struct elect_member *m, const struct elect_config *config);
-/* Replaces an address of one member. */
 void elect_member_move(struct elect_member *m, uint16_t id, unsigned link,
                        const union elect_address *to);
 

@@ -68,9 +68,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define ELECT_VERSION   "0.1.0"
-#define ELECT_MAX       64        /* maximum number of processes, so that a set fits in 64 bits */
-#define ELECT_MAX_ID    65535     /* highest number of a process */
-#define ELECT_MAX_SENDS 6         /* maximum number of sends per output */
+#define ELECT_MAX       64    /* maximum number of processes, so that a set fits in 64 bits */
+#define ELECT_MAX_ID    65535 /* highest number of a process */
+#define ELECT_MAX_SENDS 6
 #define ELECT_MAX_QUEUE 64        /* maximum number of messages in a ring link's queue */
 #define ELECT_MAX_BYTES 1024      /* maximum size of an encoded message */
 #define ELECT_NOBODY    0xff      /* no process, where a rank is expected */
@@ -123,10 +123,10 @@ enum elect_mandate_kind { ELECT_NO_MANDATE, ELECT_MAJORITY };
     X(RESIGN, "RESIGN")   /* host: hand over the office (elect_resigns(), elect_ordered()) */      \
     X(CHANGE, "CHANGE")   /* host: change the membership to the one in `message` */                \
     X(PAUSE, "PAUSE")     /* host: pause elections in the whole cluster */                         \
-    X(RESUME, "RESUME")                                                                            \
-    X(ASIDE, "ASIDE") /* host: stand aside: vote, but seek no office */                            \
-    X(READY, "READY") /* host: stand ready to seek an office again */                              \
-    X(ALARM, "alarm") /* host: the time given by elect_alarm() has come */                         \
+    X(RESUME, "RESUME")   /* host: resume elections */                                             \
+    X(ASIDE, "ASIDE")     /* host: stand aside: vote, but seek no office */                        \
+    X(READY, "READY")     /* host: stand ready to seek an office again */                          \
+    X(ALARM, "alarm")     /* host: the time given by elect_alarm() has come */                     \
     X(ELECTION, "ELECTION")                                                                        \
     X(OK, "OK")                                                                                    \
     X(COORDINATOR, "COORDINATOR")                                                                  \
@@ -528,10 +528,10 @@ struct elect_voter {
 /* A nominated process's attempt to win a mandate. */
 struct elect_candidate {
     elect_term asked;        /* term that the candidate asks for (PREVOTE or REQUEST) */
-    elect_term certificate;  /* the predecessor's released term; 0 if none */
+    elect_term certificate;  /* 0 if none */
     elect_set ayes, refused; /* voters that answered AYE or REFUSE */
     uint32_t prevote_round;
-    uint32_t certified_by;    /* incarnation that released `certificate` */
+    uint32_t certified_by;
     uint32_t wait[ELECT_MAX]; /* by voter: how long its refusal lasts; 0 if no wait is needed */
     uint8_t stage;            /* enum elect_candidacy */
     uint8_t attempts;         /* failed candidacies in a row */
@@ -574,11 +574,10 @@ struct elect_presence {
     uint8_t unused[3];
 };
 
-/* The readmission of a process that has lost its state. */
 struct elect_readmission {
     elect_set remembering; /* processes that have answered the current FORGOT */
-    uint32_t question;     /* number of the current FORGOT */
-    uint8_t stage;         /* enum elect_readmission_stage */
+    uint32_t question;
+    uint8_t stage; /* enum elect_readmission_stage */
     uint8_t unused[3];
 };
 

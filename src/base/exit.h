@@ -8,14 +8,14 @@ enum exit_status {
     EXIT_NO_LEADER = 2,
     EXIT_UNDECIDED = 2, /* sim, verify: no agreement, or the search was not completed */
     EXIT_NO_DAEMON = 3,
-    EXIT_USAGE = 64,   /* wrong arguments (64, 74, 75 and 78 are from sysexits.h) */
-    EXIT_IO = 74,      /* reading or writing failed */
+    EXIT_USAGE = 64, /* wrong arguments (64, 74, 75 and 78 are from sysexits.h) */
+    EXIT_IO = 74,
     EXIT_NOT_NOW = 75, /* the daemon cannot start now, or has too many clients; try again later */
     EXIT_CONFIG = 78,  /* the configuration, the key or the state was rejected */
     /* statuses of elect run, which otherwise exits with the status of its command */
-    EXIT_LOST = 75,        /* this member lost its leadership */
-    EXIT_WAITED = 124,     /* --max-wait has passed */
-    EXIT_RUN_FAILED = 125, /* elect run itself failed */
+    EXIT_LOST = 75,    /* this member lost its leadership */
+    EXIT_WAITED = 124, /* --max-wait has passed */
+    EXIT_RUN_FAILED = 125,
     EXIT_CANNOT_RUN = 126, /* the command cannot be executed */
     EXIT_NOT_FOUND = 127,
     EXIT_SIGNAL = 128 /* 128 plus the number of the signal that killed the command */

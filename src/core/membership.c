@@ -177,7 +177,6 @@ static void ask(struct process *p)
     because(p, HAS_FORGOTTEN);
 }
 
-/* Returns the longest lease that this process may have granted. */
 static uint32_t longest(const struct process *p)
 {
     uint32_t most = p->config->max_lease, known = saved(p)->longest;

@@ -92,7 +92,6 @@ static bool well_formed_mandate(const struct process *p, number from, const mess
     return elect__owner(p, m->term) == from;
 }
 
-/* Returns true if a correct process could have sent this message to this process. */
 static bool well_formed(const struct process *p, number from, const message *m)
 {
     const struct algorithm *a = p->algorithm;

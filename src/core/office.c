@@ -130,7 +130,6 @@ static void stand_for(struct process *p, enum elect_candidacy candidacy)
     *at(p, ELECT_GIVE_UP) = p->now + patience(p, candidacy);
 }
 
-/* Returns how long the candidate has been waiting for answers. */
 static elect_time stood(const struct process *p)
 {
     return is_set(p, ELECT_STANDS) ? p->now - p->node->mandate.time[ELECT_STANDS] : 0;

@@ -137,8 +137,6 @@ static void forget_penalties(struct process *p)
     *at(p, ELECT_DECAY) = presence(p)->penalties > 0 ? p->now + p->config->decay : ELECT_UNSET;
 }
 
-/* Returns true if a reachable member could win an election and has fewer penalties than this
- * process. */
 static bool is_outclassed(const struct process *p)
 {
     for (set rest = reachable(p) & others(p) & presence(p)->able & ~presence(p)->aside; rest != 0;
@@ -261,7 +259,7 @@ static void leave_election(struct process *p)
 
 void elect__stand_back(struct process *p)
 {
-    if (!is(p, NORMAL) || leads(p)) { /* this process holds an election, or has won one */
+    if (!is(p, NORMAL) || leads(p)) {
         leave_election(p);
         presence(p)->restless = true;
         candidate(p)->nominated = false;

@@ -57,7 +57,6 @@ static bool is_held(const struct process *p, number c, const message *m)
     return (grant_is_live(p) && !holds_grant(p, c, m)) || (in_office(p) && c != me(p));
 }
 
-/* Returns the reason why this voter cannot grant the term that `c` asks for, or NO_OBJECTION. */
 static enum elect_refusal objection(struct process *p, number c, const message *m)
 {
     assert(elect__owner(p, m->term) == c); /* checked by node.c */
@@ -93,7 +92,7 @@ static term in_the_way(const struct process *p, enum elect_refusal why)
     return why == ELECT_REFUSED_STALE ? saved(p)->promised : p->node->mandate.seen;
 }
 
-/* The answer repeats the fields that identify the request. */
+/* An answer repeats the fields that identify the request. */
 static message answer_to(const message *m, unsigned type)
 {
     return (message){.type = (uint8_t)type,
