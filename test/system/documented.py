@@ -82,6 +82,7 @@ def term(found):
 
 
 VARIES = [(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "DATE"), (r"\b[0-9a-f]{32}\b", "ID"), (r"up for \d+ s", "up for N s"),
+          (r"fingerprint [0-9a-f]{8}", "fingerprint FINGERPRINT"),
           (r"[\d.]+ s ago", "N s ago"), (r"\(\d+ s\)", "(N s)"), (r"lease left: \d+ ms", "lease left: N ms"), (r"\bpid \d+", "pid N"),
           (r'"left_us": \d+', '"left_us": N'), (r"(?<=term )\d+(?=\.\d)", "N"), (r"(?<=token )\d+", term),
           (r'(?<="term": )\d+', term), (r"^ +[\d.]+ ms", "N ms"), (r"  [\d.]+ ms$", " N ms"),
