@@ -206,7 +206,7 @@ def heir_without_a_run(_):
             for n in p.names:
                 wait("a note", lambda n=n: [f for f in found(p, n, "runs", "main", text) if f["severity"] == "note"])
                 done = expect("healthy", p.elect(n, "doctor"), 0, out=("note     runs main", "healthy: "))
-                holds("the heir is named", re.search(rf"{text}([{heirs}]) has none: nothing would work under it: start elect run on \1, or set lead-only", done.stdout), done.stdout)
+                holds("the heir is named", re.search(rf"{text}([{heirs}]) has none: no work would run on it: start elect run on \1, or set lead-only", done.stdout), done.stdout)
                 holds("the status reports no finding", text not in p.elect(n, "status").stdout, done)
             runs += [subprocess.Popen([ELECT, "run", "-c", p.conf, "--id", n, "--", "sleep", "1000"]) for n in heirs]
             wait("no note", lambda: not any(found(p, n, "runs", "main") for n in p.names))

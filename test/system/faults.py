@@ -213,12 +213,12 @@ def ordered_on_a_bad_network(c):
     def carried_out():
         leader, term = c.leader()
         by, said = c.voters_only(*c.others(leader))[0], []
-        before = c.log(by).read_text().count(f"sent to {leader} ")
+        before = c.log(by).read_text().count(f"{by} sent {leader} order ")
         c.cut((by, leader))
         c.note("hand-over", leader, token=term)
         order = threading.Thread(target=lambda: said.append(c.elect_once(by, "resign")))
         order.start()
-        wait("the order is sent", lambda: c.log(by).read_text().count(f"sent to {leader} ") > before)
+        wait("the order is sent", lambda: c.log(by).read_text().count(f"{by} sent {leader} order ") > before)
         c.heal()
         order.join()
         holds("elect resign:", said[0].returncode == 0 or is_late(said[0]), said[0])
