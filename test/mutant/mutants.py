@@ -444,7 +444,7 @@ MUTANTS = {
     "a cluster that was never paused believes any pause": (
         "node.c", "farthest(saved(p)->pause, is_new, MAX_ROUNDS)", "farthest(saved(p)->pause, saved(p)->pause == 0 || is_new, MAX_ROUNDS)", "unit a pause spreads is persisted and prevents elections"),
     "a small difference of penalties moves an office": (
-        "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter and asks for the office"),
+        "presence.c", "of_a < of_b / 2", "of_a < of_b", "scenario mandate/preemption-does-not-bounce: 1 is fitter and asks to lead"),
     # term counters
     "a new member ignores large terms": (
         "node.c", "bool is_new = p->node->mandate.seen == 0 || lost_state(p);", "bool is_new = lost_state(p);", "unit a new member believes a large counter"),
@@ -497,7 +497,7 @@ MUTANTS = {
     "penalties have no limit": (
         "presence.c", "penalties < MOST_PENALTIES ? penalties : MOST_PENALTIES", "penalties", "unit penalties are halved"),
     "a start adds no penalty": (
-        "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks for the office"),
+        "node.c", "        m->presence.penalties = 1;\n", "", "scenario mandate/flapping-preemption: asks to lead"),
     "a failed candidacy adds no penalty": (
         "office.c", "    if (failed)\n        elect__penalize(p, 1);\n", "", "unit a failed candidacy is a penalty unless a lease prevented it"),
     "a candidate that must wait is penalized": (
